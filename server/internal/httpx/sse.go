@@ -1,0 +1,67 @@
+package httpx
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// EventStream writes server-sent events to one client. It is not safe for concurrent use.
+type EventStream struct {
+	w        http.ResponseWriter
+	ctl      *http.ResponseController
+	deadline time.Duration
+	buf      bytes.Buffer
+}
+
+// StartEvents answers 200 with the headers of an event stream and sends them at once, with retry as the reconnection
+// delay. Each write must then be taken by the client within deadline, so that a client that stopped reading costs no
+// more than one goroutine for that long.
+func StartEvents(w http.ResponseWriter, retry, deadline time.Duration) (*EventStream, error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusOK)
+	s := &EventStream{w: w, ctl: http.NewResponseController(w), deadline: deadline}
+	s.buf.WriteString("retry: " + strconv.FormatInt(retry.Milliseconds(), 10) + "\n\n")
+	return s, s.flush()
+}
+
+// Send writes one event: id when not empty, name when not empty, and v as JSON on one data line.
+func (s *EventStream) Send(id, name string, v any) error {
+	if id != "" {
+		s.buf.WriteString("id: " + id + "\n")
+	}
+	if name != "" {
+		s.buf.WriteString("event: " + name + "\n")
+	}
+	s.buf.WriteString("data: ")
+	enc := json.NewEncoder(&s.buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil { // Encode ends with the one newline that the line needs
+		s.buf.Reset()
+		return err
+	}
+	s.buf.WriteByte('\n')
+	return s.flush()
+}
+
+// Ping writes a comment, so that a connection nobody reads any more is noticed.
+func (s *EventStream) Ping() error {
+	s.buf.WriteString(": ping\n\n")
+	return s.flush()
+}
+
+func (s *EventStream) flush() error {
+	defer s.buf.Reset()
+	// A writer without deadlines (a test's recorder) is written to without one.
+	_ = s.ctl.SetWriteDeadline(time.Now().Add(s.deadline))
+	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+		return err
+	}
+	return s.ctl.Flush()
+}

@@ -1,0 +1,82 @@
+package protocol
+
+import "time"
+
+// Health is the answer of GET /health on the control socket.
+type Health struct {
+	Status string `json:"status"` // "ok"
+}
+
+// VersionInfo is the answer of GET /version on the control socket.
+type VersionInfo struct {
+	Version    string `json:"version"`
+	Protocol   string `json:"protocol"`
+	InstanceID string `json:"instance_id"`
+}
+
+// Discovery is the content of daemon.json: how programs of the same user find the running daemon.
+type Discovery struct {
+	InstanceID string    `json:"instance_id"`
+	PID        int       `json:"pid"`
+	StartedAt  time.Time `json:"started_at"`
+	Version    string    `json:"version"`
+	Protocol   string    `json:"protocol"`
+	Addr       string    `json:"addr"`
+	Socket     string    `json:"socket"`
+}
+
+// ShutdownRequest is the body of POST /v1/shutdown. InstanceID must be that of the daemon that is asked.
+type ShutdownRequest struct {
+	InstanceID string `json:"instance_id"`
+	GraceMs    *int64 `json:"grace_ms,omitempty"` // absent: the daemon's own grace
+}
+
+// OpenTarget names a page that the daemon opens in the user's browser.
+type OpenTarget string
+
+// The pages.
+const (
+	OpenStudio  OpenTarget = "studio"
+	OpenConsole OpenTarget = "console"
+)
+
+// OpenRequest is the body of POST /v1/open.
+type OpenRequest struct {
+	Target OpenTarget `json:"target"`
+}
+
+// OpenResponse says which URL was opened.
+type OpenResponse struct {
+	URL string `json:"url"`
+}
+
+// ServerAction is the last element of POST /v1/server/{action}.
+type ServerAction string
+
+// The actions on the HTTP server that the daemon owns.
+const (
+	ServerStart   ServerAction = "start"
+	ServerStop    ServerAction = "stop"
+	ServerRestart ServerAction = "restart"
+)
+
+// Error is the body of every error answer on the control socket.
+type Error struct {
+	Code    ErrorCode `json:"code"`
+	Message string    `json:"message"`
+}
+
+// ErrorCode is a stable word that programs decide on.
+type ErrorCode string
+
+// The error codes of the routes so far, with the HTTP status each comes with.
+const (
+	CodeInvalidInput  ErrorCode = "invalid_input"      // 400
+	CodeForbidden     ErrorCode = "forbidden"          // 403
+	CodeNotFound      ErrorCode = "not_found"          // 404
+	CodeMethod        ErrorCode = "method_not_allowed" // 405
+	CodeWrongInstance ErrorCode = "wrong_instance"     // 409
+	CodeConflict      ErrorCode = "conflict"           // 409
+	CodeTooLarge      ErrorCode = "too_large"          // 413
+	CodeInternal      ErrorCode = "internal"           // 500
+)

@@ -1,0 +1,73 @@
+package protocol
+
+import "time"
+
+// Phase is where the companion is in its life.
+type Phase string
+
+// The phases.
+const (
+	PhaseStarting Phase = "starting" // until the listener answers
+	PhaseRunning  Phase = "running"
+	PhaseDegraded Phase = "degraded" // serving, but the upstream refuses or fails
+	PhaseExternal Phase = "external" // another chatwright-server holds the address; its metrics are shown
+	PhaseBlocked  Phase = "blocked"  // something else holds the address
+	PhaseStopped  Phase = "stopped"  // by the user
+	PhaseFailed   Phase = "failed"   // ended with an error, and restarts did not help
+)
+
+// Reach says what is known of the way to an upstream.
+type Reach string
+
+// What is known of an upstream.
+const (
+	ReachUnknown Reach = "unknown" // not asked yet
+	ReachOK      Reach = "ok"
+	ReachLoading Reach = "loading"
+	ReachDown    Reach = "down"
+)
+
+// Upstream is the model server that calls go to.
+type Upstream struct {
+	Name    string `json:"name"`    // as a person reads it: "localhost:11434", "Demo model"
+	BaseURL string `json:"baseURL"` // without credentials; "demo" for the built-in model
+	Demo    bool   `json:"demo,omitempty"`
+	Reach   Reach  `json:"reach"`
+	Detail  string `json:"detail,omitempty"` // why it is not ok
+}
+
+// UI says what is served at "/".
+type UI struct {
+	Source  string `json:"source"` // UIConsole, UIFolder or UICopy
+	Version string `json:"version,omitempty"`
+}
+
+// The sources of the page at "/".
+const (
+	UIConsole = "console"
+	UIFolder  = "folder"
+	UICopy    = "offline-copy"
+)
+
+// Notice is something that a person should know now. At most one per Cause is shown at a time.
+type Notice struct {
+	Cause string    `json:"cause"` // stable key, such as "upstream" or "port"
+	Text  string    `json:"text"`
+	Hint  string    `json:"hint,omitempty"`
+	Since time.Time `json:"since"`
+}
+
+// Status is the answer of GET /v1/status and the data of each event of GET /v1/status/events and GET /console/events.
+type Status struct {
+	InstanceID string    `json:"instanceId,omitempty"`
+	Version    string    `json:"version"`
+	PID        int       `json:"pid,omitempty"`
+	StartedAt  time.Time `json:"startedAt"`
+	Phase      Phase     `json:"phase"`
+	Detail     string    `json:"detail,omitempty"` // why, for blocked and failed
+	Addr       string    `json:"addr"`             // host:port that is served, or that would be
+	Upstream   Upstream  `json:"upstream"`
+	UI         UI        `json:"ui"`
+	Metrics    Metrics   `json:"metrics"`
+	Notices    []Notice  `json:"notices,omitempty"`
+}
