@@ -1,0 +1,119 @@
+// Every word that a person reads on this page, and nothing else. Units stand after a thin space.
+
+export const thin = '\u2009'
+export const dash = '–'
+
+export const texts = {
+  product: 'Chatwright',
+  title: (phase) => `${phase} · Chatwright`,
+  overview: 'Overview',
+  figures: 'Figures',
+  unknown: 'unknown',
+
+  connecting: 'Connecting',
+  notAnswering: 'Not answering',
+  lost: 'The companion is not answering. Trying again…',
+
+  address: 'Address',
+  addressHint: 'The base URL for an SDK is this and /v1.',
+  upstream: 'Upstream',
+  noUpstream: 'none',
+  demo: 'The built-in model: no model server needed.',
+  studio: 'Studio',
+
+  copy: 'Copy',
+  copied: 'Copied',
+  notCopied: 'Press Ctrl+C',
+  copyAddress: 'Copy the address',
+  copyCurl: 'Copy the command',
+
+  calls: 'Calls',
+  callsOrder: 'Newest first, at most 200',
+  empty: 'No calls yet. Open Studio, or try:',
+  curl: 'A command that makes a call',
+}
+
+// The phases of the companion: the word, and the shape and tone that say the same.
+export const phases = {
+  starting: { word: 'Starting', shape: 'ring', tone: 'calm' },
+  running: { word: 'Running', shape: 'dot', tone: 'good' },
+  degraded: { word: 'Degraded', shape: 'triangle', tone: 'warn' },
+  external: { word: 'Another server', shape: 'diamond', tone: 'calm' },
+  blocked: { word: 'Blocked', shape: 'triangle', tone: 'warn' },
+  stopped: { word: 'Stopped', shape: 'bar', tone: 'calm' },
+  failed: { word: 'Failed', shape: 'cross', tone: 'bad' },
+}
+
+// What is known of the way to the upstream. A good way is the plain case and takes no colour.
+export const reaches = {
+  ok: { word: 'reachable', shape: 'dot', tone: 'plain' },
+  loading: { word: 'loading a model', shape: 'hourglass', tone: 'warn' },
+  down: { word: 'not reachable', shape: 'cross', tone: 'bad' },
+  unknown: { word: 'unknown', shape: 'ring', tone: 'calm', why: 'Not asked yet.' },
+}
+
+// How a call ended.
+export const verdicts = {
+  complete: { word: 'complete', shape: 'check', tone: 'good', why: 'A whole answer.' },
+  'no-done': { word: 'no end mark', shape: 'half', tone: 'warn', why: 'The stream closed without [DONE]: probably whole, but the server did not say so.' },
+  truncated: { word: 'truncated', shape: 'cut', tone: 'warn', why: 'The answer broke off.' },
+  cancelled: { word: 'cancelled', shape: 'bar', tone: 'calm', why: 'The caller left before the answer was whole.' },
+  'stream-error': { word: 'stream error', shape: 'cross', tone: 'bad', why: 'The upstream reported an error after its answer had begun.' },
+  'upstream-error': { word: 'upstream error', shape: 'cross', tone: 'bad', why: 'The upstream answered with an error.' },
+  loading: { word: 'model loading', shape: 'hourglass', tone: 'calm', why: 'The upstream was still loading the model.' },
+  unreachable: { word: 'unreachable', shape: 'gap', tone: 'bad', why: 'The upstream did not answer.' },
+}
+export const verdictUnknown = { word: 'unknown', shape: 'ring', tone: 'calm' }
+
+// What is served at "/".
+export const studio = {
+  none: 'No Studio copy here yet',
+  noneHint: ['To get Studio: start with ', '--ui', ', or open '], // text, code, text, then the link
+  hosted: { word: 'chatwright.dev', href: 'https://chatwright.dev' },
+  folder: 'Studio from a folder',
+  copy: (version) => (version ? `Studio ${version}` : 'Studio'),
+  copyHint: 'An offline copy, served from this machine.',
+  folderHint: 'Served as it is, from this machine.',
+  open: { word: 'Open Studio', href: '/' },
+}
+
+// The tiles, in order: label and caption. A caption that is a function gets its figure as text.
+export const tiles = {
+  calls: { label: 'Calls', caption: (time) => `since ${time}` },
+  inFlight: { label: 'In flight', caption: 'right now' },
+  errors: { label: 'Errors', caption: (share) => `${share} of calls` },
+  p50: { label: 'p50', caption: 'latency' },
+  p95: { label: 'p95', caption: 'latency' },
+  firstToken: { label: 'First token', caption: 'median' },
+  speed: { label: 'Speed', caption: 'median' },
+  tokens: { label: 'Tokens', caption: (prompts) => `out · ${prompts} in` },
+}
+
+// The columns of the calls table, in order.
+export const columns = {
+  time: 'Time',
+  model: 'Model',
+  status: 'Status',
+  verdict: 'Verdict',
+  latency: 'Latency',
+  firstToken: 'First token',
+  tokens: 'Tokens',
+  speed: 'Speed',
+  finish: 'Finish',
+  error: 'Error',
+}
+
+export const units = { ms: 'ms', s: 's', min: 'min', h: 'h', speed: 'tok/s', percent: '%' }
+export const neverReached = 'The upstream was never reached.'
+export const tokensOf = (answer, prompt) => `${answer} in the answer, ${prompt} in the prompt`
+export const since = (time) => `since ${time}`
+
+// The command of the empty state. On Windows it is one line for the Command Prompt, elsewhere three for a shell.
+export function curlCommand(base, model, windows) {
+  const url = `${base}/v1/chat/completions`
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] })
+  if (windows) {
+    return `curl ${url} -H "Content-Type: application/json" -d "${body.replaceAll('"', '\\"')}"`
+  }
+  return `curl ${url} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`
+}
