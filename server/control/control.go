@@ -1,14 +1,29 @@
 // Package control serves the control socket: HTTP/1.1 and server-sent events on a private Unix domain socket (a named
 // pipe on Windows), through which the command line, a second launch and the tests ask the running daemon and steer
 // it. The socket is the trust boundary: whoever can open it is its owner, so there is no authentication above it.
+//
+//	GET  /health              {"status":"ok"}
+//	GET  /version             protocol.VersionInfo
+//	GET  /v1/status           protocol.Status
+//	GET  /v1/status/events    the same as server-sent events, newest wins
+//	GET  /v1/calls            protocol.CallsPage; ?after=&limit=
+//	POST /v1/shutdown         protocol.ShutdownRequest; 202, or 409 when another instance is meant
+//	POST /v1/open             protocol.OpenRequest; protocol.OpenResponse
+//	POST /v1/server/start     204 when it is done; so for stop and restart
+//
+// Every error is a protocol.Error.
 package control
 
 import (
 	"context"
-	"errors"
+	"log"
+	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
+	"chatwright.dev/tray/server/internal/localsock"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/watch"
 )
@@ -27,7 +42,8 @@ type Config struct {
 	Shutdown func(grace *time.Duration)
 	// Open opens a page in the user's browser and returns its URL. Nil: the route answers 404.
 	Open func(ctx context.Context, target protocol.OpenTarget) (url string, err error)
-	// Server starts, stops or restarts the HTTP server and returns when that is done. Nil: the routes answer 404.
+	// Server starts, stops or restarts the HTTP server and returns when that is done. Its ctx outlives the caller's
+	// connection, since half a restart helps nobody. Nil: the routes answer 404.
 	Server func(ctx context.Context, action protocol.ServerAction) error
 	// PingEvery is the time between two pings on a quiet event stream. Zero: 15 s.
 	PingEvery time.Duration
@@ -39,26 +55,78 @@ type Config struct {
 	Log func(string)
 }
 
-// Server is the control socket of one daemon. Make it with New.
+const (
+	defaultPing  = 15 * time.Second
+	defaultGrace = 5 * time.Second
+
+	maxBody   = 64 << 10
+	maxHeader = 64 << 10
+)
+
+// Server is the control socket of one daemon. Make it with New; it listens and serves once.
 type Server struct {
-	cfg Config
+	cfg    Config
+	routes map[string]route
+
+	stopping chan struct{} // closed when streams must end
+	cut      chan struct{} // closed when the grace is over
+
+	mu       sync.Mutex
+	listener net.Listener          // taken by Serve
+	fresh    map[net.Conn]struct{} // connections that have sent nothing yet
+	closed   bool                  // no request is begun any more
+	inFlight sync.WaitGroup
 }
 
 // New returns a Server that does not listen yet.
-func New(cfg Config) *Server { return &Server{cfg: cfg} }
+func New(cfg Config) *Server {
+	if cfg.PingEvery == 0 {
+		cfg.PingEvery = defaultPing
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = defaultGrace
+	}
+	if cfg.Log == nil {
+		cfg.Log = func(string) {}
+	}
+	s := &Server{
+		cfg:      cfg,
+		stopping: make(chan struct{}),
+		cut:      make(chan struct{}),
+		fresh:    make(map[net.Conn]struct{}),
+	}
+	s.routes = s.table()
+	return s
+}
 
 // Addr is the path of the socket, or the name of the pipe.
 func (s *Server) Addr() string { return s.cfg.SocketPath }
 
 // Handler is the whole HTTP surface, for a test or another listener.
-func (s *Server) Handler() http.Handler { return http.NotFoundHandler() }
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
 
-// Listen opens the socket.
-func (s *Server) Listen() error { return errors.ErrUnsupported }
+// Listen opens the socket: from now on clients can connect, and are answered as soon as Serve runs. The folder of the
+// socket must be ours alone, and what is in the way must be a socket that nobody listens on; otherwise Listen says why
+// and changes nothing. The caller holds the lock of the instance.
+func (s *Server) Listen() error {
+	ln, err := localsock.Listen(s.cfg.SocketPath, localsock.Options{AllowRoot: s.cfg.AllowRoot, Log: s.cfg.Log})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listener = ln
+	return nil
+}
 
-// Serve answers until ctx ends.
-func (s *Server) Serve(ctx context.Context) error { return errors.ErrUnsupported }
+// errorLog is where net/http says what it cannot tell a client.
+func (s *Server) errorLog() *log.Logger {
+	return log.New(logWriter(s.cfg.Log), "", 0)
+}
 
-// Refuse returns an error for Config.Open and Config.Server that is answered with code (and the status that belongs to
-// it) instead of 500.
-func Refuse(code protocol.ErrorCode, message string) error { return errors.New(message) }
+type logWriter func(string)
+
+func (w logWriter) Write(line []byte) (int, error) {
+	w("control socket: " + strings.TrimSpace(string(line)))
+	return len(line), nil
+}

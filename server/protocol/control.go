@@ -64,6 +64,7 @@ const (
 type Error struct {
 	Code    ErrorCode `json:"code"`
 	Message string    `json:"message"`
+	Hint    string    `json:"hint,omitempty"` // what to do about it, for a person
 }
 
 // ErrorCode is a stable word that programs decide on.
