@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -139,8 +140,11 @@ func (s *Server) serverAction(action protocol.ServerAction) func(http.ResponseWr
 // is asked for.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := httpx.ReadBody(w, r, maxBody)
-	if err != nil {
+	if _, over := errors.AsType[*httpx.TooLargeError](err); over {
 		return err
+	}
+	if err != nil {
+		return invalid("%v", err)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}")
