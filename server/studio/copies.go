@@ -1,0 +1,269 @@
+package studio
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A record is what .copy.json holds.
+type record struct {
+	InstalledAt time.Time    `json:"installedAt"`
+	SHA256      string       `json:"sha256"`
+	Files       []fileRecord `json:"files"`
+}
+
+type fileRecord struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// A finished copy, with the record to check it by; a legacy one has none.
+type finished struct {
+	Copy
+	files []fileRecord
+}
+
+// Current returns the copy to serve: the newest that is finished, speaks our contract and is as it was installed, each
+// file hashed anew. A legacy copy is the last choice. It touches no network.
+func (s *Store) Current() (Copy, bool) {
+	for _, c := range s.find() {
+		if s.intact(c) {
+			return c.Copy, true
+		}
+	}
+	return Copy{}, false
+}
+
+// find lists the finished copies, best first, without looking into their files.
+func (s *Store) find() []finished {
+	own := s.findIn(s.cfg.CacheDir)
+	if s.cfg.LegacyDir != "" && filepath.Clean(s.cfg.LegacyDir) != filepath.Clean(s.cfg.CacheDir) {
+		for _, c := range s.findIn(s.cfg.LegacyDir) {
+			if c.Legacy { // a folder that is only read vouches for nothing
+				own = append(own, c)
+			}
+		}
+	}
+	slices.SortStableFunc(own, func(a, b finished) int {
+		return cmp.Or(
+			boolOrder(a.Legacy, b.Legacy),
+			b.InstalledAt.Compare(a.InstalledAt),
+			boolOrder(olderVersion(a.Version, b.Version), olderVersion(b.Version, a.Version)),
+		)
+	})
+	return own
+}
+
+// boolOrder puts false before true.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func (s *Store) findIn(dir string) []finished {
+	children, err := os.ReadDir(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.cfg.Log.Warn("Studio cache cannot be read", "dir", dir, "error", err)
+		}
+		return nil
+	}
+	var found []finished
+	for _, child := range children {
+		if !child.IsDir() || strings.HasPrefix(child.Name(), ".") {
+			continue
+		}
+		c, err := readCopy(filepath.Join(dir, child.Name()))
+		switch {
+		case errors.Is(err, errUnfinished):
+		case err != nil:
+			s.cfg.Log.Warn("Studio copy is not usable", "dir", filepath.Join(dir, child.Name()), "cause", err)
+		default:
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+var errUnfinished = errors.New("the copy was never finished")
+
+// readCopy reads what a copy says of itself.
+func readCopy(dir string) (finished, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return finished{}, err
+	}
+	defer root.Close()
+	marker, err := readSmall(root, markerName, 1<<10)
+	sum := strings.ToLower(strings.TrimSpace(string(marker)))
+	if err != nil || !isSHA256(sum) {
+		return finished{}, errUnfinished
+	}
+	version, _, _ := strings.Cut(filepath.Base(dir), "~")
+	c := finished{Copy: Copy{Dir: dir, Version: version, SHA256: sum}}
+	raw, noManifest := readSmall(root, manifestName, maxManifest)
+	recorded, noRecord := readSmall(root, recordName, maxUnpacked)
+	if errors.Is(noManifest, fs.ErrNotExist) && errors.Is(noRecord, fs.ErrNotExist) {
+		return readLegacy(root, c)
+	}
+	if err := errors.Join(noManifest, noRecord); err != nil {
+		return finished{}, err
+	}
+	m, err := ParseManifest(raw)
+	if err != nil {
+		return finished{}, err
+	}
+	var r record
+	if err := json.Unmarshal(recorded, &r); err != nil {
+		return finished{}, fmt.Errorf("decoding %s: %w", recordName, err)
+	}
+	switch {
+	case m.Version != version || m.SHA256 != sum || r.SHA256 != sum:
+		return finished{}, errors.New("its records do not belong together")
+	case m.UIContract != SupportedContract:
+		return finished{}, fmt.Errorf("%w: %d", ErrContract, m.UIContract)
+	}
+	c.UIContract, c.InstalledAt, c.files = m.UIContract, r.InstalledAt, r.Files
+	return c, nil
+}
+
+// readLegacy accepts a copy of the command-line companion: a marker, an index.html, and contract 1 by assumption.
+func readLegacy(root *os.Root, c finished) (finished, error) {
+	index, err := root.Lstat("index.html")
+	switch {
+	case err != nil || !index.Mode().IsRegular():
+		return c, errUnfinished
+	case checkVersion(c.Version) != nil:
+		return c, errUnfinished
+	case SupportedContract != 1:
+		return c, ErrContract
+	}
+	marker, err := root.Stat(markerName)
+	if err != nil {
+		return c, err
+	}
+	c.Legacy, c.UIContract, c.InstalledAt = true, 1, marker.ModTime()
+	return c, nil
+}
+
+func readSmall(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is not a plain file of ours", name)
+	}
+	return root.ReadFile(name)
+}
+
+// intact reports whether a copy's files are those that were installed, and logs what is not.
+func (s *Store) intact(c finished) bool {
+	if c.Legacy {
+		return true
+	}
+	if err := verify(c); err != nil {
+		s.cfg.Log.Warn("Studio copy was changed after it was installed and is not served", "dir", c.Dir, "cause", err)
+		return false
+	}
+	return true
+}
+
+// verify reads every file again. A file too many is as bad as one that changed: it would be served too. Names that
+// start with a dot never are, so what a file manager leaves there does no harm.
+func verify(c finished) error {
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	known := make(map[string]fileRecord, len(c.files))
+	for _, f := range c.files {
+		known[f.Name] = f
+	}
+	if _, has := known["index.html"]; !has {
+		return errors.New("index.html is not recorded")
+	}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		wanted, has := known[name]
+		switch {
+		case !has && strings.HasPrefix(d.Name(), "."):
+			return nil
+		case !has:
+			return fmt.Errorf("%s was not installed", name)
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%s is not a regular file", name)
+		}
+		delete(known, name)
+		return verifyFile(root, wanted)
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		return fmt.Errorf("%s is missing", name)
+	}
+	return nil
+}
+
+func verifyFile(root *os.Root, wanted fileRecord) error {
+	file, err := root.Open(wanted.Name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	switch {
+	case err != nil:
+		return err
+	case size != wanted.Size || hex.EncodeToString(sum.Sum(nil)) != wanted.SHA256:
+		return fmt.Errorf("%s changed", wanted.Name)
+	}
+	return nil
+}
+
+// describeCopy writes a copy's records; the marker comes last, once all else is on disk.
+func describeCopy(root *os.Root, manifest []byte, r record, step func(string) error) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{manifestName, manifest}, {recordName, data}, {markerName, []byte(r.SHA256 + "\n")}} {
+		if _, err := writeFile(root, f.name, bytes.NewReader(f.data)); err != nil {
+			return err
+		}
+		if err := syncFolder(root, "."); err != nil {
+			return err
+		}
+		if err := step("wrote " + f.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
