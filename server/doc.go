@@ -1,0 +1,23 @@
+// Package server is the companion: an HTTP server on loopback that stands between a browser page and a local model
+// server, proves what an application stored, and serves the page itself. New makes one from a Config, Serve runs it
+// until its context ends.
+//
+//	method  path                   answers
+//	GET     /health                {"name","version","capabilities"}: how a page recognises the companion
+//	GET     /metrics               the last calls, a bare JSON array, oldest first
+//	POST    /v1/chat/completions   what {upstream}/chat/completions answers, byte for byte, metered as it passes
+//	GET     /v1/models             what {upstream}/models answers
+//	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations
+//	GET     /console/events        server-sent events: "status" (protocol.Status) and "calls" (protocol.CallsPage)
+//	GET     /console/              the embedded page and its files
+//	GET     /                      the Studio copy, with index.html for its deep links; without one, the embedded page
+//	OPTIONS any                    204, reaching no route: a preflight
+//
+// HEAD answers like GET without a body. A wrong method is 405 with Allow. Errors are {"error":"…"}, under /v1/ the
+// error object of the OpenAI API. routes.go is this table as code.
+//
+// Every request passes the guard first (guard.go): it must name a host that is ours, come from an origin that is
+// allowed or from no page at all, and, when the listener is not loopback, carry the token.
+//
+// Start, Stop and the PID file functions run the companion as a detached process (daemon.go).
+package server
