@@ -1,0 +1,113 @@
+package tray
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// number writes n the way a person does: 412, 12.3k, 1.2M.
+func number(n int64) string { return scaled(float64(n)) }
+
+func scaled(n float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if n >= unit.size*0.99995 { // 999,950 reads as 1M, not as 1000k
+			return short(n/unit.size) + unit.name
+		}
+	}
+	return strconv.FormatFloat(math.Round(n), 'f', 0, 64)
+}
+
+// short keeps one decimal, and none that is zero.
+func short(f float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// duration writes milliseconds the way a person does: 40 ms, 0.3 s, 1.8 s, 2 min 5 s, 1 h 4 min.
+func duration(ms int64) string {
+	switch {
+	case ms <= 0:
+		return "<1 ms"
+	case ms < 100:
+		return fmt.Sprintf("%d ms", ms)
+	case ms < 59_950: // 59.95 s would round to 60.0 s, which is a minute
+		return fmt.Sprintf("%.1f s", float64(ms)/1000)
+	}
+	s := (ms + 500) / 1000
+	if s < 3600 {
+		return two(s/60, "min", s%60, "s")
+	}
+	minutes := (s + 30) / 60
+	return two(minutes/60, "h", minutes%60, "min")
+}
+
+func two(big int64, bigUnit string, small int64, smallUnit string) string {
+	if small == 0 {
+		return fmt.Sprintf("%d %s", big, bigUnit)
+	}
+	return fmt.Sprintf("%d %s %d %s", big, bigUnit, small, smallUnit)
+}
+
+func rate(perSecond float64) string {
+	if perSecond < 9.95 {
+		return short(perSecond) + " tok/s"
+	}
+	return scaled(perSecond) + " tok/s"
+}
+
+func modelName(c Call) string { return or(clean(c.Model, maxName), "unknown model") }
+
+// outcome is the word for how a call ended, since a colour cannot say it here; empty for a whole answer.
+func outcome(c Call) string {
+	switch c.Verdict {
+	case "", "complete":
+		return ""
+	case "no-done":
+		return "no end marker"
+	case "upstream-error":
+		return fmt.Sprintf("error %d", c.Status)
+	case "stream-error":
+		return "error in the stream"
+	}
+	return clean(c.Verdict, maxName)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// clean makes text from anywhere fit for a label: one line, valid UTF-8, no control or direction characters (a NUL is
+// refused by D-Bus and by Windows, a newline or an override would let a model's name forge a row), at most limit
+// characters.
+func clean(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case !unicode.IsPrint(r): // format, direction, private use, unassigned
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+	s = strings.Join(strings.Fields(s), " ")
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s
+	}
+	return strings.TrimSpace(string(runes[:limit-1])) + "…"
+}

@@ -1,0 +1,98 @@
+// Package tray is the tray menu as a value: Render makes a View of a State, and a Pacer says which difference between
+// two views goes to the screen when. It knows no toolkit, no network and no clock of its own, so every menu there can
+// be is tested without a screen; package desktop copies the differences to a real one.
+//
+// A new row costs one field of State, one line in Render and one golden file.
+package tray
+
+import "time"
+
+// Phase is where the companion is in its life. The words are those of protocol.Phase.
+type Phase string
+
+// The phases.
+const (
+	Starting Phase = "starting"
+	Running  Phase = "running"
+	Degraded Phase = "degraded"
+	External Phase = "external"
+	Blocked  Phase = "blocked"
+	Stopped  Phase = "stopped"
+	Failed   Phase = "failed"
+)
+
+// Reach says what is known of the way to the upstream. The words are those of protocol.Reach.
+type Reach string
+
+// What is known of an upstream.
+const (
+	ReachUnknown Reach = "unknown"
+	ReachOK      Reach = "ok"
+	ReachLoading Reach = "loading"
+	ReachDown    Reach = "down"
+)
+
+// Action is what a click asks for.
+type Action string
+
+// The actions.
+const (
+	OpenStudio    Action = "OpenStudio"
+	OpenConsole   Action = "OpenConsole"
+	CopyAddress   Action = "CopyAddress"
+	OpenLog       Action = "OpenLog"
+	ServerStart   Action = "ServerStart"
+	ServerStop    Action = "ServerStop"
+	ServerRestart Action = "ServerRestart"
+	UseDemo       Action = "UseDemo"
+	UseConfigured Action = "UseConfigured"
+	Quit          Action = "Quit"
+)
+
+// State is all that the menu depends on. The zero value is a companion that is starting and knows nothing yet. Its
+// strings may come from anywhere: Render keeps them to one line of bounded length.
+type State struct {
+	Version string // of this program; empty: left out
+	Phase   Phase  // empty: Starting
+	// Detail is who holds the address ("python3 (pid 812)") in Blocked, and why in Failed.
+	Detail string
+	Addr   string // host:port that is served, or would be
+
+	UpstreamName  string // empty: there is none
+	UpstreamReach Reach  // empty: ReachUnknown
+	Demo          bool   // the upstream is the built-in demo model
+	// ConfiguredUpstream is the name of the upstream that a click left for the demo model; empty: it was not a click.
+	ConfiguredUpstream string
+
+	// Doing is the server action that is under way (ServerStart, ServerStop or ServerRestart); empty: none.
+	Doing Action
+
+	Metrics Metrics
+	Recent  []Call         // newest first
+	Notices []Notice       // most important first
+	Zone    *time.Location // nil: local time
+}
+
+// Metrics is what the proxy counted. A nil pointer is a number that is not known.
+type Metrics struct {
+	Calls, Errors, InFlight    int64
+	P50Ms, P95Ms, FirstTokenMs *int64
+}
+
+// Call is one call that ended.
+type Call struct {
+	Time            time.Time
+	Model           string
+	Status          int    // HTTP status; 0: the upstream was never reached
+	Verdict         string // the words of protocol.Verdict; empty: complete
+	LatencyMs       int64
+	Tokens          int64 // of the answer
+	TokensKnown     bool
+	TokensPerSecond float64 // from the first token on; 0: unknown
+}
+
+// Notice is something that the person should know now.
+type Notice struct {
+	Text string
+	Hint string // what to do about it; may be empty
+}
