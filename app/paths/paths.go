@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/adrg/xdg"
 
@@ -47,15 +46,15 @@ func Resolve(stateDir string) (Paths, error) {
 	}
 	if !filepath.IsAbs(xdg.Home) {
 		return Paths{}, hint.With(errors.New("finding the home folder: the environment names none"),
-			"Set HOME, or name one folder for everything with --state-dir or "+HomeVariable+".")
+			"set HOME, or name one folder for everything with --state-dir or "+HomeVariable)
 	}
 	p := inState(filepath.Join(xdg.StateHome, app))
 	p.Config = filepath.Join(xdg.ConfigHome, app, configName)
 	p.UI = filepath.Join(xdg.CacheHome, app, "ui")
 	// Where the runtime folder is the state folder too (macOS), a subfolder keeps the socket's own 0700; where there is
-	// none (a server without a login session), it is the private folder that two logins agree upon, unlike the
-	// temporary one.
-	if xdg.RuntimeDir != xdg.StateHome && isFolder(xdg.RuntimeDir) {
+	// none (a server without a login session, or the one of another user after sudo -E), it is the private folder that
+	// two logins agree upon, unlike the temporary one.
+	if xdg.RuntimeDir != xdg.StateHome && isOurFolder(xdg.RuntimeDir) {
 		p = p.withRuntime(filepath.Join(xdg.RuntimeDir, app))
 	}
 	return p, nil
@@ -109,7 +108,7 @@ func (p Paths) Make() error {
 		}
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return hint.With(fmt.Errorf("making the folder %s: %w", folder, withoutPath(err)),
-				"Make it yourself, or name another with --state-dir.")
+				"make it yourself, or name another with --state-dir")
 		}
 	}
 	return nil
@@ -121,12 +120,4 @@ func withoutPath(err error) error {
 		return inner.Err
 	}
 	return err
-}
-
-func isFolder(path string) bool {
-	if strings.TrimSpace(path) == "" {
-		return false
-	}
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -4,7 +4,9 @@ package paths
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"syscall"
 )
 
 func (p Paths) withRuntime(folder string) Paths {
@@ -20,4 +22,13 @@ func (p Paths) withSocket(path string) (Paths, error) {
 	}
 	p.Runtime, p.Socket = filepath.Dir(path), path
 	return p, nil
+}
+
+func isOurFolder(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"strings"
 
 	"chatwright.dev/tray/server/hint"
@@ -21,8 +22,13 @@ func (p Paths) withRuntime(folder string) Paths {
 
 func (p Paths) withSocket(path string) (Paths, error) {
 	if !strings.HasPrefix(strings.ToLower(path), pipePrefix) {
-		return p, hint.With(fmt.Errorf("%q is not the name of a pipe", path), `Give one such as \\.\pipe\chatwright.`)
+		return p, hint.With(fmt.Errorf("%q is not the name of a pipe", path), `give one such as \\.\pipe\chatwright`)
 	}
 	p.Runtime, p.Socket = "", path
 	return p, nil
+}
+
+func isOurFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

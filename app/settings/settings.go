@@ -1,14 +1,21 @@
 // Package settings reads what the user decided: flags over environment over tray.toml over defaults, each value with
-// where it comes from. One table (Table) drives all four, the help text and the README.
+// where it comes from, so that a bad one can be found. One table (Table) drives all four, the help text and the README.
+// tray.toml is the user's and is never written; what the app itself remembers is State, in a file of its own.
 package settings
 
 import (
-	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
+
+	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/hint"
 )
 
-// Settings are the values in force.
+// Settings are the values in force. Files and folders are absolute.
 type Settings struct {
 	Addr              string
 	Upstream          string // base URL, or "demo"
@@ -16,20 +23,22 @@ type Settings struct {
 	AllowOrigins      []string
 	AllowHosts        []string
 	UIDir             string // folder; "" none
-	UI                bool   // serve the offline copy of Studio
+	UI                bool   // keep and serve the offline copy of Studio
 	UIURL             string
+	StudioOpen        StudioOpen
 	StateDir          string // folder; "" the XDG base directories
 	ControlSocket     string // "" the default of package paths
 	AllowRemote       bool
-	RemoteTokenFile   string
+	RemoteTokenFile   string        // "" none
 	UpstreamTimeout   time.Duration // of calls that do not stream; 0 none
 	MaxBody           int64         // bytes, of a chat completion request
 	MetricsCapacity   int
-	Grace             time.Duration
+	Grace             time.Duration // more than 0
 	LogLevel          slog.Level
-	StudioOpen        StudioOpen
 	NoBrowser         bool // print a URL instead of opening it
 	ParentPID         int  // end when this process does; 0 none
+
+	sources map[string]Source // by name; those that are missing are defaults
 }
 
 // StudioOpen says which Studio "Open Studio" opens.
@@ -37,35 +46,23 @@ type StudioOpen string
 
 // The choices.
 const (
-	StudioAuto   StudioOpen = "auto"   // the local copy when there is one, else the hosted
+	StudioAuto   StudioOpen = "auto"   // the local one where there is one, else the hosted
 	StudioLocal  StudioOpen = "local"  // what this daemon serves
-	StudioHosted StudioOpen = "hosted" // https://chatwright.dev
+	StudioHosted StudioOpen = "hosted" // https://chatwright.dev/studio/
 )
 
 // Input is where the values come from. A nil func or an empty File has none.
 type Input struct {
-	Flag func(name string) (values []string, set bool) // as Flags.Lookup; name without dashes
-	Env  func(name string) (string, bool)              // as os.LookupEnv
+	Flag func(name string) (values []string, set bool) // Flags.Lookup; name without dashes
+	Env  func(name string) (string, bool)              // os.LookupEnv
 	File string                                        // path of tray.toml; it may be missing
-	Dir  string                                        // what relative paths of flags and environment start from; "" the working folder
+	Dir  string                                        // where relative paths of flags and environment start; "" the working folder
 }
-
-// Load returns the settings in force, or an error that names the source of the bad value and has a hint.
-func Load(in Input) (Settings, error) { return Settings{}, errors.ErrUnsupported }
-
-// StateDir returns the state folder that flags and environment ask for, which decides where tray.toml is; "" none.
-func StateDir(in Input) (string, error) { return "", errors.ErrUnsupported }
-
-// Source says where the value of a setting comes from; name is Setting.Name.
-func (s Settings) Source(name string) Source { return Source{} }
-
-// ReadRemoteToken reads the token that remote callers must send; nil when remote access is off.
-func (s Settings) ReadRemoteToken() ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // Source is where a value comes from.
 type Source struct {
 	Kind SourceKind
-	Name string // of the flag, the variable or the file
+	Name string // of the flag (with dashes), the variable or the file
 	Line int    // in the file
 }
 
@@ -81,47 +78,170 @@ const (
 )
 
 // String reads as a person writes it: "flag --addr", "environment CHATWRIGHT_SERVER_ADDR", "tray.toml line 4".
-func (s Source) String() string { return string(s.Kind) }
-
-// Setting is one line of the table.
-type Setting struct {
-	Name       string // of the flag (without dashes) and of the file's key
-	Env        string
-	Default    string // as text; "" none
-	Usage      string // one sentence
-	Arg        string // what stands for the value in help: "host:port"
-	Bool       bool   // may be given as a flag without a value
-	Repeatable bool   // more than one value: repeated flags, commas in the environment, an array in the file
-	NoFlag     bool   // has no flag
-	NoFile     bool   // has no key in the file
+func (s Source) String() string {
+	switch s.Kind {
+	case FromFile:
+		return fmt.Sprintf("%s line %d", s.Name, s.Line)
+	case FromEnv, FromFlag:
+		return string(s.Kind) + " " + s.Name
+	}
+	return string(FromDefault)
 }
 
-// Table returns all settings in the order in which help and README show them.
-func Table() []Setting { return nil }
-
-// Flags collects as text what the command line sets. The zero value is ready.
-//
-//	for _, s := range settings.Table() {
-//		if s.NoFlag { continue }
-//		f := fs.VarPF(flags.Value(s), s.Name, "", s.Usage)
-//		if s.Bool { f.NoOptDefVal = "true" }
-//	}
-type Flags struct {
-	values map[string][]string
+// value is what one source says of one setting, as text.
+type value struct {
+	texts  []string
+	source Source
+	folder string // where a relative path starts
 }
 
-// Lookup is for Input.Flag.
-func (f *Flags) Lookup(name string) (values []string, set bool) { values, set = f.values[name]; return }
-
-// Value returns the flag of s; it satisfies flag.Value and pflag.Value.
-func (f *Flags) Value(s Setting) *FlagValue { return &FlagValue{f, s} }
-
-// FlagValue is one flag of Flags.
-type FlagValue struct {
-	flags   *Flags
-	setting Setting
+// Load returns the settings in force. An error names the source of the bad value and has a hint. Whether files and
+// folders exist is not asked here, but by CheckFiles: only a start needs them.
+func Load(in Input) (Settings, error) {
+	file, err := readFile(in.File)
+	if err != nil {
+		return Settings{}, err
+	}
+	s := Settings{sources: make(map[string]Source)}
+	for _, e := range entries() {
+		v, err := e.find(in, file)
+		if err != nil {
+			return Settings{}, err
+		}
+		s.sources[e.Name] = v.source
+		if err := e.apply(&s, v); err != nil {
+			return Settings{}, err
+		}
+	}
+	return s, s.checkTogether()
 }
 
-func (v *FlagValue) String() string        { return v.setting.Default }
-func (v *FlagValue) Type() string          { return v.setting.Arg }
-func (v *FlagValue) Set(text string) error { return errors.ErrUnsupported }
+// StateDir returns the state folder that flags and environment ask for, which decides where tray.toml is; "" for the
+// XDG base directories.
+func StateDir(in Input) (string, error) {
+	s, err := loadOne(in, "state-dir")
+	return s.StateDir, err
+}
+
+// ControlSocket returns the control socket that flags and environment ask for; "" for the default. With StateDir it is
+// all that a command needs to find the daemon, even where tray.toml is broken.
+func ControlSocket(in Input) (string, error) {
+	s, err := loadOne(in, "control-socket")
+	return s.ControlSocket, err
+}
+
+func loadOne(in Input, name string) (s Settings, err error) {
+	for _, e := range entries() {
+		if e.Name != name {
+			continue
+		}
+		v, err := e.find(in, nil)
+		if err != nil {
+			return s, err
+		}
+		return s, e.apply(&s, v)
+	}
+	return s, fmt.Errorf("no setting is named %q", name)
+}
+
+// Source says where the value of a setting comes from; name is that of Setting.Name.
+func (s Settings) Source(name string) Source {
+	if source, ok := s.sources[name]; ok {
+		return source
+	}
+	return Source{Kind: FromDefault}
+}
+
+// find asks the sources, strongest first. A variable that is set to nothing counts as not set, as usual.
+func (e entry) find(in Input, file map[string]value) (value, error) {
+	folder := in.Dir
+	if folder == "" {
+		var err error
+		if folder, err = os.Getwd(); err != nil {
+			return value{}, fmt.Errorf("finding the working folder: %w", err)
+		}
+	}
+	if in.Flag != nil && !e.NoFlag {
+		if texts, set := in.Flag(e.Name); set {
+			return value{texts, Source{Kind: FromFlag, Name: "--" + e.Name}, folder}, nil
+		}
+	}
+	if in.Env != nil && e.Env != "" {
+		if text, set := in.Env(e.Env); set && text != "" {
+			return value{e.splitEnv(text), Source{Kind: FromEnv, Name: e.Env}, folder}, nil
+		}
+	}
+	if v, set := file[e.Key]; set && e.Key != "" {
+		return v, nil
+	}
+	v := value{source: Source{Kind: FromDefault}, folder: folder}
+	if e.Default != "" {
+		v.texts = []string{e.Default}
+	}
+	return v, nil
+}
+
+func (e entry) splitEnv(text string) []string {
+	if !e.Repeatable {
+		return []string{text}
+	}
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// apply sets the value, or says whose fault it is that it cannot.
+func (e entry) apply(s *Settings, v value) error {
+	if len(v.texts) == 0 {
+		return nil
+	}
+	texts := v.texts
+	if !e.Repeatable {
+		texts = texts[len(texts)-1:] // the last flag wins
+	}
+	for _, text := range texts {
+		if e.kind == kindPath {
+			text = absolute(text, v)
+		}
+		if err := e.set(s, text); err != nil {
+			return blame(v.source, err)
+		}
+	}
+	return nil
+}
+
+// absolute resolves a path. One of the file starts at the file's folder, since a daemon that is started at login has
+// no working folder to speak of; and there "~/" means home, since no shell has seen to it.
+func absolute(path string, v value) string {
+	if path == "" {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && v.source.Kind == FromFile {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(v.folder, path)
+}
+
+func blame(source Source, err error) error { return fmt.Errorf("%s: %w", source, err) }
+
+// checkTogether looks at values that depend on one another.
+func (s Settings) checkTogether() error {
+	if s.AllowRemote && s.RemoteTokenFile == "" {
+		return blame(s.Source("allow-remote"), hint.With(
+			fmt.Errorf("remote callers need a token"),
+			"name a file with one: --remote-token-file. Make it with: (umask 077; openssl rand -hex 32 > token)"))
+	}
+	if err := server.CheckAddr(s.Addr, s.AllowRemote); err != nil {
+		return blame(s.Source("addr"), err)
+	}
+	return nil
+}

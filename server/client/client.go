@@ -183,7 +183,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 			err = wrapped.Err // "Get http://chatwright/…" tells nobody anything
 		}
 		if localsock.NobodyListens(err) {
-			return nil, hint.With(notRunning{err}, "Start it with: chatwright-tray start")
+			return nil, hint.With(notRunning{err}, "start it with: chatwright-tray start")
 		}
 		return nil, fmt.Errorf("asking the daemon: %w", err)
 	}

@@ -35,7 +35,7 @@ func checkLength(paths ...string) error {
 	for _, path := range paths {
 		if len(path) > maxPath {
 			return hint.With(fmt.Errorf("the path of the control socket has %d bytes, and the system takes %d: %s", len(path), maxPath, path),
-				"Choose a shorter one with --control-socket, or a shorter --state-dir.")
+				"choose a shorter one with --control-socket, or a shorter --state-dir")
 		}
 	}
 	return nil

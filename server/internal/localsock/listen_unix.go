@@ -34,7 +34,7 @@ func Listen(path string, o Options) (net.Listener, error) {
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, hint.With(fmt.Errorf("making the folder of the control socket: %w", err),
-			"Create its parent folder, or choose another place with --control-socket.")
+			"create its parent folder, or choose another place with --control-socket")
 	}
 	unlock, err := lockFolder(folder)
 	if err != nil {
@@ -95,7 +95,7 @@ func lockFolder(folder string) (unlock func(), err error) {
 	f, err := os.OpenFile(folder, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
 		return nil, hint.With(fmt.Errorf("the folder of the control socket, %s, is a symbolic link or no folder", folder),
-			"Move it away, or choose another place with --control-socket.")
+			"move it away, or choose another place with --control-socket")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of the control socket: %w", err)
@@ -122,11 +122,11 @@ func checkFolder(f *os.File) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) != os.Geteuid() {
 		return hint.With(fmt.Errorf("the folder of the control socket, %s, belongs to another user", f.Name()),
-			"Choose another place with --control-socket.")
+			"choose another place with --control-socket")
 	}
 	if perm := info.Mode().Perm(); perm != 0o700 {
 		return hint.With(fmt.Errorf("the folder of the control socket, %s, has mode %04o, want 0700", f.Name(), perm),
-			"If nothing else is in it: chmod 700 '"+f.Name()+"'.")
+			"if nothing else is in it: chmod 700 '"+f.Name()+"'")
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func clearStale(path string) error {
 	}
 	if info.Mode().Type() != fs.ModeSocket {
 		return hint.With(fmt.Errorf("%s is in the way of the control socket and is no socket", path),
-			"Move it away, or choose another place with --control-socket.")
+			"move it away, or choose another place with --control-socket")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -151,7 +151,7 @@ func clearStale(path string) error {
 	if err == nil {
 		_ = conn.Close()
 		return hint.With(fmt.Errorf("control socket %s: %w", path, ErrInUse),
-			"Another Chatwright Tray is running: see chatwright-tray status.")
+			"another Chatwright Tray is running: see chatwright-tray status")
 	}
 	if !errors.Is(err, unix.ECONNREFUSED) {
 		return fmt.Errorf("an old control socket is in the way: %w", err)

@@ -26,7 +26,7 @@ func Listen(path string, o Options) (net.Listener, error) {
 	ln, err := winio.ListenPipe(path, &winio.PipeConfig{SecurityDescriptor: descriptor})
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_PIPE_BUSY) {
 		return nil, hint.With(fmt.Errorf("control pipe %s: %w", path, ErrInUse),
-			"Another Chatwright Tray is running: see chatwright-tray status.")
+			"another Chatwright Tray is running: see chatwright-tray status")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", path, err)

@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"chatwright.dev/tray/server/hint"
+)
+
+// clip keeps an error line readable when somebody pastes a file where a word belongs.
+func clip(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes", "on":
+		return true, nil
+	case "false", "0", "no", "off":
+		return false, nil
+	}
+	return false, hint.With(fmt.Errorf("%q is neither true nor false", clip(text)), "write true or false")
+}
+
+func parseNumber(text string, least, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, hint.With(fmt.Errorf("%q is not a number from %d to %d", clip(text), least, most), "write a whole number")
+	}
+	return n, nil
+}
+
+func parseDuration(text string, least, most time.Duration) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, hint.With(fmt.Errorf("%q is not a duration", clip(text)), "write a number with its unit, such as 500ms, 10s or 2m")
+	}
+	if d < least || d > most {
+		return 0, hint.With(fmt.Errorf("%s is not between %s and %s", d, least, most), "write one in between")
+	}
+	return d, nil
+}
+
+func setUpstreamTimeout(s *Settings, text string) (err error) {
+	s.UpstreamTimeout, err = parseDuration(text, 0, 24*time.Hour)
+	return err
+}
+
+// setGrace wants more than nothing, since the server takes zero for its default.
+func setGrace(s *Settings, text string) (err error) {
+	s.Grace, err = parseDuration(text, time.Millisecond, time.Hour)
+	return err
+}
+
+// The sizes that make sense for a request body: less refuses every request, more is no bound.
+const (
+	leastSize = 1 << 10
+	mostSize  = 1 << 40
+)
+
+// parseSize reads "64MiB", "64 MiB", "64MB" (a million each) or plain bytes.
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimSpace(text)
+	factor := 1.0
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}} {
+		if at := len(digits) - len(unit.name); at > 0 && strings.EqualFold(digits[at:], unit.name) {
+			digits, factor = strings.TrimSpace(digits[:at]), unit.size
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil || math.IsNaN(n) || strings.ContainsAny(digits, "xXpP_eE") {
+		return 0, hint.With(fmt.Errorf("%q is not a size", clip(text)), "write a number with its unit, such as 64MiB")
+	}
+	if n *= factor; n < leastSize || n > mostSize {
+		return 0, hint.With(fmt.Errorf("%q is not between 1KiB and 1024GiB", clip(text)), "write a size such as 64MiB")
+	}
+	return int64(n), nil
+}
+
+// checkDownloadURL does not repeat the input, in which there may be a password.
+func checkDownloadURL(text string) error {
+	const example = "write it like https://example.com/studio/"
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return hint.With(errors.New("it is not a URL"), example)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return hint.With(errors.New("it is not an http or https URL"), example)
+	case u.User != nil:
+		return hint.With(errors.New("it holds a user name or password"), example)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return hint.With(errors.New("it holds a query or a fragment, to which no file name can be appended"), example)
+	}
+	return nil
+}

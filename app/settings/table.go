@@ -1,0 +1,205 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/upstream"
+)
+
+// Setting is one line of the table.
+type Setting struct {
+	Name       string // of the setting, and of its flag (without dashes)
+	Env        string // variable
+	Key        string // in tray.toml; "" the file cannot set it
+	Default    string // as text; "" none
+	Arg        string // what stands for the value in help: "host:port"
+	Usage      string // what it does, a phrase
+	Bool       bool   // the flag may be given without a value
+	Repeatable bool   // more than one value: repeated flags, commas in the environment, an array in the file
+	NoFlag     bool   // has no flag
+}
+
+// kind says which TOML values a setting takes, and whether it is a path.
+type kind string
+
+const (
+	kindText     kind = "text"
+	kindPath     kind = "path"
+	kindSwitch   kind = "switch"
+	kindNumber   kind = "number"
+	kindDuration kind = "duration"
+	kindSize     kind = "size"
+)
+
+// entry is a Setting with how its text becomes a value. set is called once for each value of a repeatable one.
+type entry struct {
+	Setting
+	kind kind
+	set  func(s *Settings, text string) error
+}
+
+// Table returns all settings in the order in which help and README show them.
+func Table() []Setting {
+	var all []Setting
+	for _, e := range entries() {
+		all = append(all, e.Setting)
+	}
+	return all
+}
+
+func entries() []entry {
+	all := append(serverEntries(), limitEntries()...)
+	all = append(all, appEntries()...)
+	for i := range all {
+		all[i].Bool = all[i].kind == kindSwitch
+	}
+	return all
+}
+
+// serverEntries are those of the companion that everybody knows, under the names that it gave them.
+func serverEntries() []entry {
+	return []entry{
+		{Setting{Name: "addr", Env: "CHATWRIGHT_SERVER_ADDR", Key: "addr", Default: server.DefaultAddr, Arg: "host:port",
+			Usage: "where the daemon listens"},
+			kindText, func(s *Settings, text string) error { s.Addr = text; return nil }}, // checked with allow-remote
+		{Setting{Name: "upstream", Env: "CHATWRIGHT_SERVER_UPSTREAM", Key: "upstream", Default: server.DefaultUpstreamBaseURL, Arg: "url",
+			Usage: `base URL of the model server, or "demo" for the built-in model`},
+			kindText, setUpstream},
+		{Setting{Name: "datastate-fixtures", Env: "CHATWRIGHT_SERVER_DATASTATE_FIXTURES", Key: "datastate-fixtures", Arg: "file",
+			Usage: "recorded answers to data-state queries"},
+			kindPath, func(s *Settings, text string) error { s.DatastateFixtures = text; return nil }},
+		{Setting{Name: "allow-origin", Env: "CHATWRIGHT_SERVER_ALLOW_ORIGIN", Key: "allow-origin", Arg: "origin", Repeatable: true,
+			Usage: "a further web origin that may call the daemon, such as https://studio.example.com"},
+			kindText, addOrigin},
+		{Setting{Name: "allow-host", Env: "CHATWRIGHT_SERVER_ALLOW_HOST", Key: "allow-host", Arg: "name", Repeatable: true,
+			Usage: "a further host name that the daemon answers to, with or without a port"},
+			kindText, addHost},
+		{Setting{Name: "ui", Env: "CHATWRIGHT_SERVER_UI", Key: "ui", Default: "false",
+			Usage: "keep an offline copy of Studio and serve it"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.UI, err = parseSwitch(text); return err }},
+		{Setting{Name: "ui-dir", Env: "CHATWRIGHT_SERVER_UI_DIR", Key: "ui-dir", Arg: "folder",
+			Usage: "serve this build of Studio; wins over --ui"},
+			kindPath, func(s *Settings, text string) error { s.UIDir = text; return nil }},
+		{Setting{Name: "ui-url", Env: "CHATWRIGHT_SERVER_UI_URL", Key: "ui-url", Default: server.DefaultUIBaseURL, Arg: "url",
+			Usage: "where the offline copy of Studio is downloaded from"},
+			kindText, setUIURL},
+		{Setting{Name: "allow-remote", Env: "CHATWRIGHT_SERVER_ALLOW_REMOTE", Key: "allow-remote", Default: "false",
+			Usage: "let --addr be outside loopback; wants --remote-token-file"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.AllowRemote, err = parseSwitch(text); return err }},
+		{Setting{Name: "remote-token-file", Env: "CHATWRIGHT_SERVER_REMOTE_TOKEN_FILE", Key: "remote-token-file", Arg: "file",
+			Usage: "the token that remote callers must send: mode 0600, at least 32 bytes"},
+			kindPath, func(s *Settings, text string) error { s.RemoteTokenFile = text; return nil }},
+	}
+}
+
+func limitEntries() []entry {
+	return []entry{
+		{Setting{Name: "upstream-timeout", Env: "CHATWRIGHT_SERVER_UPSTREAM_TIMEOUT", Key: "upstream-timeout", Default: "0s", Arg: "duration",
+			Usage: "the most that a call may take that does not stream; 0s for no limit"},
+			kindDuration, setUpstreamTimeout},
+		{Setting{Name: "max-body", Env: "CHATWRIGHT_SERVER_MAX_BODY", Key: "max-body", Default: "64MiB", Arg: "size",
+			Usage: "the largest chat completion request that is passed on"},
+			kindSize, func(s *Settings, text string) (err error) { s.MaxBody, err = parseSize(text); return err }},
+		{Setting{Name: "metrics-capacity", Env: "CHATWRIGHT_SERVER_METRICS_CAPACITY", Key: "metrics-capacity", Default: "200", Arg: "number",
+			Usage: "how many calls are kept for /metrics and the menu"},
+			kindNumber, func(s *Settings, text string) (err error) {
+				s.MetricsCapacity, err = parseNumber(text, 1, 100_000)
+				return err
+			}},
+		{Setting{Name: "grace", Env: "CHATWRIGHT_SERVER_GRACE", Key: "grace", Default: server.DefaultGrace.String(), Arg: "duration",
+			Usage: "how long calls in flight may go on when the daemon ends"},
+			kindDuration, setGrace},
+	}
+}
+
+func appEntries() []entry {
+	return []entry{
+		{Setting{Name: "studio-open", Env: "CHATWRIGHT_STUDIO_OPEN", Key: "studio.open", Default: string(StudioAuto), Arg: "auto|local|hosted",
+			Usage: `which Studio "Open Studio" opens`},
+			kindText, setStudioOpen},
+		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
+			Usage: "the least that is logged"},
+			kindText, setLogLevel},
+		{Setting{Name: "state-dir", Env: "CHATWRIGHT_HOME", Arg: "folder",
+			Usage: "keep all files in this one folder"},
+			kindPath, func(s *Settings, text string) error { s.StateDir = text; return nil }},
+		{Setting{Name: "control-socket", Env: "CHATWRIGHT_CONTROL_SOCKET", Arg: "path",
+			Usage: "where the command line reaches the daemon; its folder must be yours alone"},
+			kindText, setControlSocket}, // no kindPath: a pipe's name is not one
+		{Setting{Name: "no-browser", Env: "CHATWRIGHT_NO_BROWSER", Default: "false",
+			Usage: "open no browser, print the URL"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.NoBrowser, err = parseSwitch(text); return err }},
+		{Setting{Name: "parent-pid", Env: "CHATWRIGHT_PARENT_PID", Arg: "pid", NoFlag: true,
+			Usage: "end when this process does"},
+			kindNumber, func(s *Settings, text string) (err error) {
+				s.ParentPID, err = parseNumber(text, 1, 1<<31-1)
+				return err
+			}},
+	}
+}
+
+func setUpstream(s *Settings, text string) error {
+	s.Upstream = strings.TrimSpace(text)
+	_, err := upstream.Parse(s.Upstream)
+	return err
+}
+
+func setStudioOpen(s *Settings, text string) error {
+	switch choice := StudioOpen(text); choice {
+	case StudioAuto, StudioLocal, StudioHosted:
+		s.StudioOpen = choice
+		return nil
+	}
+	return hint.With(fmt.Errorf("%q is not a way to open Studio", text), "write auto, local or hosted")
+}
+
+func setLogLevel(s *Settings, text string) error {
+	switch text {
+	case "debug", "info", "warn", "error":
+		var level slog.Level
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return err
+		}
+		s.LogLevel = level
+		return nil
+	}
+	return hint.With(fmt.Errorf("%q is not a log level", text), "write debug, info, warn or error")
+}
+
+func setControlSocket(s *Settings, text string) error {
+	s.ControlSocket = text
+	return nil
+}
+
+// addOrigin takes what a browser sends as Origin. It is compared as a whole, so a path or a final slash would make it
+// an origin that never comes.
+func addOrigin(s *Settings, text string) error {
+	scheme, host, ok := strings.Cut(text, "://")
+	if !ok || scheme == "" || host == "" || strings.ContainsAny(host, "/?#@* ") || text != strings.ToLower(text) {
+		return hint.With(errors.New("it is not an origin"), // not repeated: a URL may hold a password
+			"write the page's scheme and host as the browser sends them: https://studio.example.com, with the port if there is one, without a final slash")
+	}
+	s.AllowOrigins = append(s.AllowOrigins, text)
+	return nil
+}
+
+func addHost(s *Settings, text string) error {
+	if text == "" || strings.ContainsAny(text, "/?#@*, ") {
+		return hint.With(fmt.Errorf("%q is not a host name", clip(text)), "write a name such as tray.example.com or tray.example.com:4319")
+	}
+	s.AllowHosts = append(s.AllowHosts, text)
+	return nil
+}
+
+func setUIURL(s *Settings, text string) error {
+	if err := checkDownloadURL(text); err != nil {
+		return err
+	}
+	s.UIURL = text
+	return nil
+}
