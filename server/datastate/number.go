@@ -1,6 +1,7 @@
 package datastate
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strconv"
@@ -18,6 +19,9 @@ type decimal struct {
 
 // plainDigits is how long a number may get before its canonical text changes to the form with an exponent.
 const plainDigits = 40
+
+// maxExponent is how many digits an exponent may have. Arithmetic on longer ones takes long enough to be an attack.
+const maxExponent = 100
 
 // parseDecimal reads a number as JSON spells it. ok is false for anything else.
 func parseDecimal(text string) (d decimal, ok bool) {
@@ -45,7 +49,10 @@ func parseDecimal(text string) (d decimal, ok bool) {
 		if power == "" || rest != "" {
 			return decimal{}, false
 		}
-		exp.SetString(strings.TrimPrefix(sign, "+")+power, 10)
+		if power = strings.TrimLeft(power, "0"); len(power) > maxExponent {
+			return decimal{}, false
+		}
+		exp.SetString(strings.TrimPrefix(sign, "+")+"0"+power, 10)
 	}
 	digits := strings.TrimLeft(whole+fraction, "0")
 	trimmed := strings.TrimRight(digits, "0")
@@ -93,7 +100,7 @@ func (d decimal) String() string {
 // compare orders by value.
 func (d decimal) compare(other decimal) int {
 	if s, o := d.sign(), other.sign(); s != o || s == 0 {
-		return s - o
+		return cmp.Compare(s, o)
 	}
 	// The power of ten above the first digit decides; then digits compare like text, since none ends in a zero.
 	magnitude := func(d decimal) *big.Int { return new(big.Int).Add(d.exp, big.NewInt(int64(len(d.digits)))) }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // plain returns v as JSON knows it (nil, bool, string, json.Number, []any, map[string]any), sharing nothing with v.
@@ -136,9 +137,12 @@ func writeCanonical(b *bytes.Buffer, v any) {
 }
 
 func writeString(b *bytes.Buffer, s string) {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s)) // U+FFFD for each bad byte, as evidence shows it
+	}
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)       // a string always encodes; invalid UTF-8 becomes U+FFFD, as in the evidence
+	_ = enc.Encode(s)       // a string always encodes
 	b.Truncate(b.Len() - 1) // the newline that Encode ends with
 }
 
