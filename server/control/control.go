@@ -49,6 +49,9 @@ type Config struct {
 	PingEvery time.Duration
 	// Grace is how long requests in flight may take to finish once Serve's ctx has ended. Zero: 5 s.
 	Grace time.Duration
+	// StreamsEnd, once closed, ends the event streams while the other routes go on answering: a daemon that is ending
+	// must still hear a second shutdown. Nil: they end with Serve.
+	StreamsEnd <-chan struct{}
 	// AllowRoot lets root connect to a socket that another user owns. False: only the owner.
 	AllowRoot bool
 	// Log hears of what nobody else is told of. Nil: silent.

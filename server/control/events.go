@@ -55,6 +55,8 @@ func (s *Server) await(r *http.Request, changed <-chan struct{}, ping *time.Time
 			return false
 		case <-s.stopping:
 			return false
+		case <-s.cfg.StreamsEnd:
+			return false
 		}
 	}
 }
@@ -69,6 +71,8 @@ func (s *Server) pause(r *http.Request, d time.Duration) bool {
 	case <-r.Context().Done():
 		return false
 	case <-s.stopping:
+		return false
+	case <-s.cfg.StreamsEnd:
 		return false
 	}
 }

@@ -1,0 +1,195 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"chatwright.dev/tray/app/instance"
+	"chatwright.dev/tray/app/paths"
+	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/control"
+	"chatwright.dev/tray/server/metrics"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
+	"chatwright.dev/tray/server/watch"
+)
+
+// ErrAborted is returned by Run when its grace was cut short: calls that were in flight did not end whole.
+var ErrAborted = errors.New("ended at once, calls in flight were cut off")
+
+// Config is what the process is made of.
+type Config struct {
+	Settings settings.Settings
+	Paths    paths.Paths
+	Version  string
+
+	// Screen is the tray; nil runs without one.
+	Screen Screen
+	// Stopping is called once when the end begins, so that the icon goes at once; nil does nothing.
+	Stopping func()
+	// OpenURL and OpenFile show something with the user's default program; nil refuses with a hint.
+	OpenURL  func(url string) error
+	OpenFile func(path string) error
+	// CopyText puts a text on the clipboard; nil refuses with a hint.
+	CopyText func(text string) error
+	// Ready is called once when the app answers, with its first status; nil does nothing.
+	Ready func(protocol.Status)
+	// Warn says one line to the person who started the app; nil says it to the log alone.
+	Warn func(text string)
+	// Reload reads the settings again; it is called for each value from Hangup. Nil keeps the settings.
+	Reload func() (settings.Settings, error)
+	Hangup <-chan os.Signal
+	// Abort, when closed, skips what is left of the grace. Nil never does.
+	Abort <-chan struct{}
+	// Listen is net.Listen for TCP when nil.
+	Listen func(addr string) (net.Listener, error)
+}
+
+// app is the process while it runs. Its fields are set by newApp and not changed after.
+type app struct {
+	cfg        Config
+	log        *slog.Logger
+	instanceID string
+	startedAt  time.Time
+
+	settings   atomic.Pointer[settings.Settings]
+	metrics    *metrics.Store
+	selector   *upstream.Selector
+	ui         *server.UISource
+	board      board
+	status     *watch.Value[protocol.Status]
+	scout      *scout
+	supervisor *supervisor
+	control    *control.Server
+	publisher  *publisher
+
+	ends   event          // the end begins
+	aborts event          // the grace is cut
+	work   sync.WaitGroup // clicks
+}
+
+// Run is the whole life of the companion: it returns when ctx has ended, or Quit was clicked, or somebody asked for
+// it over the control socket, and everything that it started has ended. instance.ErrHeld means that another companion
+// of the same folder runs; *PortHeldError that the address is taken and there is no menu to say so; ErrAborted that
+// the grace was cut.
+func Run(ctx context.Context, cfg Config) error {
+	if err := cfg.Paths.Make(); err != nil {
+		return err
+	}
+	lock, err := instance.Acquire(cfg.Paths.Lock)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Release() }() // last of all: who gets the lock finds nothing of ours left
+
+	if err := cfg.Settings.CheckFiles(); err != nil {
+		return err
+	}
+	logger, logFile := openLog(cfg.Paths.Log, cfg.Settings.LogLevel)
+	defer func() { _ = logFile.Close() }()
+
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	aborting, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	if cfg.Abort != nil {
+		defer cutOn(cfg.Abort, cut)()
+	}
+	a, err := newApp(withDefaults(cfg), logger, event{ctx.Done(), end}, event{aborting.Done(), cut})
+	if err != nil {
+		return err
+	}
+	if err := a.control.Listen(); err != nil {
+		return err
+	}
+	logger.Info("starting", "version", cfg.Version, "pid", os.Getpid(), "instance", a.instanceID)
+	err = a.live(ctx)
+	logger.Info("ended", "err", err)
+	return err
+}
+
+// live runs the parts until the end, and ends them in order.
+func (a *app) live(ctx context.Context) error {
+	// The control socket outlives the rest: during the grace it is where a second stop comes in.
+	controlCtx, endControl := context.WithCancel(context.WithoutCancel(ctx))
+	defer endControl()
+	var socket errgroup.Group
+	socket.Go(func() error { return a.control.Serve(controlCtx) })
+
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.supervisor.Run(groupCtx) })
+	group.Go(func() error { return a.publisher.Run(groupCtx) })
+	group.Go(func() error { return a.scout.Run(groupCtx) })
+	group.Go(func() error { return a.keepStudio(groupCtx) })
+	group.Go(func() error { return a.announce(groupCtx) })
+	group.Go(func() error { return a.reload(groupCtx) })
+	group.Go(func() error { return a.outliveNoParent(groupCtx) })
+	if a.cfg.Screen != nil {
+		group.Go(func() error { return a.show(groupCtx) })
+		group.Go(func() error { return a.click(groupCtx) })
+	}
+	stopWatching := context.AfterFunc(groupCtx, func() { // the end begins here
+		if a.cfg.Stopping != nil {
+			a.cfg.Stopping()
+		}
+	})
+	defer stopWatching()
+	err := group.Wait()
+	a.work.Wait()
+	a.withdraw()
+	endControl()
+	err = errors.Join(err, socket.Wait())
+	if err == nil && closed(a.aborts.happened) {
+		return ErrAborted
+	}
+	return err
+}
+
+// parentPeriod is how often it is asked whether the parent process still runs.
+const parentPeriod = time.Second
+
+// outliveNoParent begins the end when the process that the settings name has ended.
+func (a *app) outliveNoParent(ctx context.Context) error {
+	parent := a.cfg.Settings.ParentPID
+	if parent == 0 {
+		return nil
+	}
+	ticker := time.NewTicker(parentPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if !server.IsProcessRunning(parent) {
+				a.log.Info("the parent process has ended", "pid", parent)
+				a.shutdown(nil)
+				return nil
+			}
+		}
+	}
+}
+
+// cutOn calls cut when c is closed, until the function that it returns is called.
+func cutOn(c <-chan struct{}, cut func()) (stop func()) {
+	stopped := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-c:
+			cut()
+		case <-stopped:
+		}
+	}()
+	return func() { close(stopped); <-ended }
+}

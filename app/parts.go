@@ -1,0 +1,81 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/watch"
+)
+
+// noticeLife is how long a notice stays that has no cause which could end.
+const noticeLife = 30 * time.Second
+
+// parts is what the app itself knows, besides the metrics. Every surface renders a protocol.Status composed from it.
+type parts struct {
+	phase    protocol.Phase
+	detail   string
+	addr     string
+	upstream protocol.Upstream
+	ui       protocol.UI
+	notices  []protocol.Notice
+	// external holds the metrics of another companion that has the address; nil while the server is ours.
+	external *protocol.Metrics
+}
+
+// board is where the parts of the app write what they know. Its methods may be called from any goroutine.
+type board struct {
+	*watch.Value[parts]
+}
+
+func newBoard(first parts) board { return board{watch.New(first)} }
+
+// setPhase records the phase, with why it is so where that needs saying. Entering any phase but PhaseExternal forgets
+// the other companion's metrics.
+func (b board) setPhase(phase protocol.Phase, detail string) {
+	b.Update(func(p parts) parts {
+		p.phase, p.detail = phase, detail
+		if phase != protocol.PhaseExternal {
+			p.external = nil
+		}
+		return p
+	})
+}
+
+// notify shows n until clear is called with its cause. A notice of the same cause is replaced; one that says the same
+// again keeps its time, and nobody is woken.
+func (b board) notify(n protocol.Notice) {
+	for _, old := range b.Get().notices {
+		if old.Cause == n.Cause && old.Text == n.Text && old.Hint == n.Hint {
+			return
+		}
+	}
+	b.Update(func(p parts) parts {
+		p.notices = append(without(p.notices, n.Cause), n)
+		return p
+	})
+}
+
+// clear ends the notice with that cause.
+func (b board) clear(cause string) {
+	if !slices.ContainsFunc(b.Get().notices, func(n protocol.Notice) bool { return n.Cause == cause }) {
+		return
+	}
+	b.Update(func(p parts) parts {
+		p.notices = without(p.notices, cause)
+		return p
+	})
+}
+
+// expire ends n itself: one of the same cause that came later stays.
+func (b board) expire(n protocol.Notice) {
+	b.Update(func(p parts) parts {
+		p.notices = slices.DeleteFunc(slices.Clone(p.notices), func(shown protocol.Notice) bool { return shown == n })
+		return p
+	})
+}
+
+// without returns a new slice, since readers share the old one.
+func without(notices []protocol.Notice, cause string) []protocol.Notice {
+	return slices.DeleteFunc(slices.Clone(notices), func(n protocol.Notice) bool { return n.Cause == cause })
+}

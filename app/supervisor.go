@@ -1,0 +1,380 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"syscall"
+	"time"
+
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+)
+
+// The rhythm of the supervisor.
+const (
+	retryHeldPort = 2 * time.Second // how often a held address is tried again
+	firstBackoff  = 500 * time.Millisecond
+	lastBackoff   = 8 * time.Second
+	maxRestarts   = 5 // in restartWindow; then the phase is failed
+	restartWindow = time.Minute
+)
+
+// PortHeldError says that the address is taken.
+type PortHeldError struct {
+	Addr   string
+	Holder string // "nginx (pid 812)", or "" when the system does not tell
+	Ours   bool   // another chatwright-server answers there
+}
+
+func (e *PortHeldError) Error() string {
+	switch {
+	case e.Ours:
+		return "another Chatwright server is running on " + e.Addr
+	case e.Holder != "":
+		return fmt.Sprintf("listening on %s: the port is held by %s", e.Addr, e.Holder)
+	}
+	return fmt.Sprintf("listening on %s: the port is held by another program", e.Addr)
+}
+
+// errNotOurs refuses to stop a server that this program does not own.
+var errNotOurs = errors.New("the server on this address belongs to another program")
+
+// A serveFunc serves on the listener until the context ends and the calls in flight have had their grace.
+type serveFunc func(ctx context.Context, ln net.Listener) error
+
+// A supervisor owns the HTTP server's life. All its fields are set before Run and not changed after.
+type supervisor struct {
+	// prepare makes a server from the settings in force; its error is one of configuration. Closing cut skips what is
+	// left of the server's grace.
+	prepare func(cut <-chan struct{}) (serveFunc, error)
+	addr    func() string                                         // where to listen; asked at each start
+	listen  func(addr string) (net.Listener, error)               // net.Listen, but for tests
+	holder  func(ctx context.Context, addr string) *PortHeldError // who holds addr
+	// follow reads the metrics of another companion until it is gone or ctx ends.
+	follow func(ctx context.Context, addr string, onMetrics func(protocol.Metrics))
+	board  board
+	log    *slog.Logger
+	abort  <-chan struct{} // closed: the whole program ends now
+	// firstHeld makes an address that is held at the very start an error of Run: a headless start that cannot serve
+	// has no menu to say so.
+	firstHeld bool
+
+	commands chan command
+}
+
+// A command asks for an action and is answered once its outcome is known.
+type command struct {
+	action protocol.ServerAction
+	done   chan error
+}
+
+// Do carries out an action and returns when the server has reached what was asked for, or the reason why not.
+func (s *supervisor) Do(ctx context.Context, action protocol.ServerAction) error {
+	c := command{action: action, done: make(chan error, 1)}
+	select {
+	case s.commands <- c:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-c.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A phase is one state of the machine; it returns the next, or nil when the context has ended.
+type phase func(context.Context, *run) (phase, error)
+
+// run is what the machine carries from phase to phase.
+type run struct {
+	waiting  []command // answered by the next phase that is not a step on the way
+	failures []time.Time
+	served   bool // the server answered at least once
+}
+
+func (r *run) settle(err error) {
+	for _, c := range r.waiting {
+		c.done <- err
+	}
+	r.waiting = nil
+}
+
+// Run supervises until ctx ends. It returns an error only for a start that cannot succeed: a bad configuration, or,
+// with firstHeld, a held address.
+func (s *supervisor) Run(ctx context.Context) error {
+	r := &run{}
+	defer r.settle(context.Canceled)
+	for current := phase(s.starting); current != nil; {
+		next, err := current(ctx, r)
+		if err != nil {
+			return err
+		}
+		current = next
+	}
+	return nil
+}
+
+func (s *supervisor) starting(ctx context.Context, r *run) (phase, error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	addr := s.addr()
+	cut := make(chan struct{})
+	serve, err := s.prepare(cut)
+	if err == nil {
+		var ln net.Listener
+		if ln, err = s.listen(addr); err == nil {
+			return s.serving(serve, ln, cut), nil
+		}
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return s.heldBy(ctx, r, addr)
+		}
+		err = hint.With(fmt.Errorf("listening on %s: %w", addr, err), "choose another address with --addr 127.0.0.1:PORT")
+	}
+	if !r.served && r.waiting == nil { // the very start: the caller says so and ends
+		return nil, err
+	}
+	return s.broken(err), nil
+}
+
+// heldBy finds out who holds the address, and so which phase it is.
+func (s *supervisor) heldBy(ctx context.Context, r *run, addr string) (phase, error) {
+	held := s.holder(ctx, addr)
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	if s.firstHeld && !r.served {
+		way := "stop that program, or choose another port with --addr 127.0.0.1:PORT"
+		if held.Ours {
+			way = "use the one that runs, or end it first: chatwright-tray stop"
+		}
+		return nil, hint.With(held, way)
+	}
+	if held.Ours {
+		return s.external(held), nil
+	}
+	return s.blocked(held), nil
+}
+
+func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}) phase {
+	return func(ctx context.Context, r *run) (phase, error) {
+		serveCtx, stop := context.WithCancel(ctx)
+		defer stop()
+		ended := make(chan error, 1)
+		go func() { ended <- serve(serveCtx, ln) }()
+
+		addr := ln.Addr().String()
+		s.board.Update(func(p parts) parts { p.addr = addr; return p })
+		s.board.setPhase(protocol.PhaseRunning, "")
+		s.board.clear("port")
+		s.board.clear("server")
+		r.served = true
+		r.settle(nil)
+
+		for {
+			select {
+			case err := <-ended:
+				return s.afterServing(ctx, r, err), nil
+			case <-ctx.Done():
+				s.drain(r, ended, cut)
+				return nil, nil
+			case c := <-s.commands:
+				if c.action == protocol.ServerStart {
+					c.done <- nil
+					continue
+				}
+				r.waiting = append(r.waiting, c)
+				s.board.setPhase(protocol.PhaseRunning, drainDetail(c.action))
+				stop()
+				s.drain(r, ended, cut)
+				if c.action == protocol.ServerStop {
+					return s.stopped, nil
+				}
+				return s.starting, nil
+			}
+		}
+	}
+}
+
+// The details of a running server that drains.
+const (
+	detailStopping   = "stopping"
+	detailRestarting = "restarting"
+)
+
+func drainDetail(action protocol.ServerAction) string {
+	if action == protocol.ServerRestart {
+		return detailRestarting
+	}
+	return detailStopping
+}
+
+// drain waits until the server has ended. A second stop while it drains, or the program's abort, cuts the grace.
+func (s *supervisor) drain(r *run, ended <-chan error, cut chan struct{}) {
+	abort := s.abort
+	for {
+		select {
+		case <-ended:
+			return
+		case <-abort:
+			abort = nil
+			closeOnce(cut)
+		case c := <-s.commands:
+			r.waiting = append(r.waiting, c)
+			if c.action == protocol.ServerStop {
+				closeOnce(cut)
+			}
+		}
+	}
+}
+
+// closeOnce closes c unless it is closed. Only one goroutine may call it for a channel.
+func closeOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// afterServing decides what follows a server that ended by itself: another try after a pause that grows, or the phase
+// failed when trying again has not helped.
+func (s *supervisor) afterServing(ctx context.Context, r *run, err error) phase {
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("the server ended without a reason")
+	}
+	now := time.Now()
+	r.failures = append(r.failures, now)
+	for len(r.failures) > 0 && now.Sub(r.failures[0]) > restartWindow {
+		r.failures = r.failures[1:]
+	}
+	s.log.Error("server ended", "err", err, "failures", len(r.failures))
+	if len(r.failures) > maxRestarts {
+		return s.broken(err)
+	}
+	pause := min(firstBackoff<<(len(r.failures)-1), lastBackoff)
+	s.board.setPhase(protocol.PhaseStarting, "")
+	return s.pausing(pause, s.starting)
+}
+
+// pausing waits, unless a command comes first, and goes on to next.
+func (s *supervisor) pausing(pause time.Duration, next phase) phase {
+	return func(ctx context.Context, r *run) (phase, error) {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-timer.C:
+			return next, nil
+		case c := <-s.commands:
+			r.waiting = append(r.waiting, c)
+			if c.action == protocol.ServerStop {
+				return s.stopped, nil
+			}
+			return s.starting, nil
+		}
+	}
+}
+
+// broken is the phase failed: nothing is tried until somebody asks.
+func (s *supervisor) broken(cause error) phase {
+	return func(ctx context.Context, r *run) (phase, error) {
+		s.board.setPhase(protocol.PhaseFailed, cause.Error())
+		s.board.notify(protocol.Notice{Cause: "server", Text: "The server ended: " + cause.Error(),
+			Hint: hint.Of(cause), Since: time.Now()})
+		r.settle(cause)
+		r.failures = nil
+		return s.waitForStart(ctx, r)
+	}
+}
+
+func (s *supervisor) stopped(ctx context.Context, r *run) (phase, error) {
+	s.board.setPhase(protocol.PhaseStopped, "")
+	s.board.clear("port")
+	s.board.clear("server")
+	s.log.Info("server stopped")
+	if n := len(r.waiting); n > 0 && r.waiting[n-1].action != protocol.ServerStop {
+		return s.starting, nil // asked for while the server drained; what was asked last holds
+	}
+	r.settle(nil)
+	return s.waitForStart(ctx, r)
+}
+
+func (s *supervisor) waitForStart(ctx context.Context, r *run) (phase, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case c := <-s.commands:
+			if c.action == protocol.ServerStop {
+				c.done <- nil
+				continue
+			}
+			r.waiting = append(r.waiting, c)
+			return s.starting, nil
+		}
+	}
+}
+
+// blocked is the phase in which a program that is not ours holds the address; it is tried again for as long as that
+// lasts.
+func (s *supervisor) blocked(held *PortHeldError) phase {
+	return func(_ context.Context, r *run) (phase, error) {
+		s.board.setPhase(protocol.PhaseBlocked, held.Holder)
+		s.board.notify(protocol.Notice{Cause: "port", Text: held.Addr + " is held by " + orAnother(held.Holder),
+			Hint: "Stop that program, or set another address (addr) in tray.toml.", Since: time.Now()})
+		r.settle(held)
+		return s.pausing(retryHeldPort, s.starting), nil
+	}
+}
+
+func orAnother(holder string) string {
+	if holder == "" {
+		return "another program"
+	}
+	return holder
+}
+
+// external is the phase in which another companion holds the address. Its metrics are shown; stopping it is not ours
+// to do. When it is gone the address is tried again.
+func (s *supervisor) external(held *PortHeldError) phase {
+	return func(ctx context.Context, r *run) (phase, error) {
+		s.board.setPhase(protocol.PhaseExternal, "")
+		s.board.clear("port")
+		r.settle(held)
+		followCtx, stop := context.WithCancel(ctx)
+		defer stop()
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			s.follow(followCtx, held.Addr, func(m protocol.Metrics) {
+				s.board.Update(func(p parts) parts { p.external = &m; return p })
+			})
+		}()
+		defer func() { stop(); <-gone }()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil, nil
+			case <-gone:
+				return s.starting, nil
+			case c := <-s.commands:
+				if c.action != protocol.ServerStart {
+					c.done <- errNotOurs
+					continue
+				}
+				r.waiting = append(r.waiting, c)
+				return s.starting, nil
+			}
+		}
+	}
+}

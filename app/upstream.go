@@ -1,0 +1,137 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
+)
+
+const (
+	probeTimeout = 2 * time.Second
+	// failuresInARow is how many 5xx answers make a reachable upstream count as down.
+	failuresInARow = 3
+	// Sleep is noticed by a wall clock that ran ahead of the ticks by more than wakeJump.
+	wakePeriod = 15 * time.Second
+	wakeJump   = 30 * time.Second
+)
+
+// causeUpstream is the cause of the notice that says why the upstream cannot be used.
+const causeUpstream = "upstream"
+
+// A scout knows how the way to the upstream is: from a probe at start, after the machine slept and when somebody
+// looks, and from every call that ends. It never probes in a loop.
+type scout struct {
+	selector *upstream.Selector
+	board    board
+	log      *slog.Logger
+	memory   *memory       // when each upstream last answered
+	ask      chan struct{} // capacity 1: one more probe is wanted
+	failed   int           // 5xx answers in a row; used by observe alone
+}
+
+// Ask wants the upstream probed soon. It never blocks.
+func (s *scout) Ask() {
+	select {
+	case s.ask <- struct{}{}:
+	default: // one is wanted already
+	}
+}
+
+// Run probes when asked, and after the machine slept.
+func (s *scout) Run(ctx context.Context) error {
+	ticker := time.NewTicker(wakePeriod)
+	defer ticker.Stop()
+	last := time.Now().Round(0) // the wall clock alone: the monotonic one stands still in sleep
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.ask:
+			s.probe(ctx)
+		case <-ticker.C:
+			now := time.Now().Round(0)
+			if now.Sub(last) > wakePeriod+wakeJump {
+				s.log.Info("woke from sleep", "slept", now.Sub(last).Round(time.Second))
+				s.probe(ctx)
+			}
+			last = now
+		}
+	}
+}
+
+func (s *scout) probe(ctx context.Context) {
+	target := s.selector.Load()
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	reach, detail := upstream.Probe(ctx, target)
+	if context.Cause(ctx) == context.Canceled { // the app ends: what the probe says means nothing
+		return
+	}
+	s.log.Debug("upstream probed", "upstream", target.Name, "reach", reach, "detail", detail)
+	s.report(target, reach, detail)
+}
+
+// observe learns from calls that ended, oldest first.
+func (s *scout) observe(calls []protocol.Call) {
+	target := s.selector.Load()
+	for _, c := range calls {
+		if c.Upstream != target.Name { // it went to the one before
+			continue
+		}
+		switch {
+		case c.Verdict == protocol.VerdictUnreachable:
+			s.failed = 0
+			s.report(target, protocol.ReachDown, c.Error)
+		case c.Verdict == protocol.VerdictLoading:
+			s.failed = 0
+			s.report(target, protocol.ReachLoading, loadingText(c.Model))
+		case c.Status >= 500:
+			if s.failed++; s.failed >= failuresInARow {
+				s.report(target, protocol.ReachDown,
+					fmt.Sprintf("%s answered %d calls in a row with an error (status %d)", target.Name, s.failed, c.Status))
+			}
+		case c.Verdict != protocol.VerdictCancelled:
+			s.failed = 0
+			s.report(target, protocol.ReachOK, "")
+		}
+	}
+}
+
+func loadingText(model string) string {
+	if model == "" {
+		return "the model is loading"
+	}
+	return model + " is loading"
+}
+
+// report records what is known of target and tells, or stops telling, the person about it.
+func (s *scout) report(target *upstream.Target, reach protocol.Reach, detail string) {
+	next := describe(target, reach, detail)
+	if s.board.Get().upstream != next {
+		s.board.Update(func(p parts) parts { p.upstream = next; return p })
+	}
+	if reach == protocol.ReachOK && !target.Demo {
+		s.memory.Answered(next.BaseURL, time.Now())
+	}
+	if reach != protocol.ReachDown {
+		s.board.clear(causeUpstream)
+		return
+	}
+	way := "Start your model server, or use the demo model."
+	if at, ok := s.memory.LastAnswered(next.BaseURL); ok {
+		way = "It last answered " + at.Local().Format("2 January, 15:04") + ". " + way
+	}
+	s.board.notify(protocol.Notice{Cause: causeUpstream, Text: detail, Hint: way, Since: time.Now()})
+}
+
+func describe(target *upstream.Target, reach protocol.Reach, detail string) protocol.Upstream {
+	base := "demo"
+	if !target.Demo {
+		base = target.BaseURL.String()
+	}
+	return protocol.Upstream{Name: target.Name, BaseURL: base, Demo: target.Demo, Reach: reach, Detail: detail}
+}

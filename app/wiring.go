@@ -1,0 +1,261 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"chatwright.dev/tray/app/instance"
+	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/control"
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/metrics"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
+	"chatwright.dev/tray/server/watch"
+)
+
+// withDefaults fills in what a Config leaves out.
+func withDefaults(cfg Config) Config {
+	if cfg.OpenURL == nil {
+		cfg.OpenURL = func(string) error { return errNoBrowser }
+	}
+	if cfg.OpenFile == nil {
+		cfg.OpenFile = cfg.OpenURL
+	}
+	if cfg.CopyText == nil {
+		cfg.CopyText = func(string) error {
+			return hint.With(errors.New("there is no clipboard here"), "select the address in the console instead")
+		}
+	}
+	if cfg.Listen == nil {
+		cfg.Listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+	}
+	return cfg
+}
+
+// newApp makes all the parts and starts none of them.
+func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
+	target, err := upstream.Parse(cfg.Settings.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	a := &app{
+		cfg:        cfg,
+		log:        log,
+		instanceID: instance.NewInstanceID(),
+		startedAt:  time.Now().UTC(),
+		metrics:    metrics.New(cfg.Settings.MetricsCapacity),
+		selector:   upstream.NewSelector(target),
+		ui:         server.NewUISource(""),
+		ends:       ends, aborts: aborts,
+	}
+	a.settings.Store(&cfg.Settings)
+	a.board = newBoard(parts{
+		phase:    protocol.PhaseStarting,
+		addr:     cfg.Settings.Addr,
+		upstream: describe(target, protocol.ReachUnknown, ""),
+		ui:       protocol.UI{Source: protocol.UIConsole},
+	})
+	a.publisher = &publisher{
+		identity: protocol.Status{InstanceID: a.instanceID, Version: cfg.Version, PID: os.Getpid(), StartedAt: a.startedAt},
+		board:    a.board,
+		metrics:  a.metrics,
+	}
+	a.status = watch.New(a.publisher.compose(a.board.Get()))
+	a.publisher.status = a.status
+	a.scout = &scout{
+		selector: a.selector, board: a.board, log: log,
+		memory: newMemory(cfg.Paths.StateFile, log),
+		ask:    make(chan struct{}, 1),
+	}
+	a.scout.Ask()
+	a.publisher.observe = a.scout.observe
+	n := newNeighbour()
+	a.supervisor = &supervisor{
+		prepare: a.prepare, listen: cfg.Listen, holder: n.holder, follow: n.follow,
+		addr:  func() string { return a.settings.Load().Addr },
+		board: a.board, log: log, abort: aborts.happened,
+		firstHeld: cfg.Screen == nil,
+		commands:  make(chan command),
+	}
+	a.control = control.New(control.Config{
+		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
+		Status: a.status, Calls: a.metrics.After,
+		Shutdown: a.shutdown, Open: a.open, Server: a.serverAction,
+		StreamsEnd: ends.happened,
+		Log:        func(text string) { log.Warn("control socket", "event", text) },
+	})
+	return a, nil
+}
+
+// prepare makes a server from the settings in force. The metrics, the upstream and the page at "/" are the app's, so
+// that they outlive a restart of the server.
+func (a *app) prepare(cut <-chan struct{}) (serveFunc, error) {
+	now := a.settings.Load()
+	if err := server.CheckAddr(now.Addr, now.AllowRemote); err != nil {
+		return nil, err
+	}
+	token, err := now.ReadRemoteToken()
+	if err != nil {
+		return nil, err
+	}
+	cfg := server.Config{
+		Version:         a.cfg.Version,
+		FixturesPath:    now.DatastateFixtures,
+		AllowedOrigins:  now.AllowOrigins,
+		UIDir:           now.UIDir,
+		Slog:            a.log,
+		AllowedHosts:    now.AllowHosts,
+		Upstream:        a.selector,
+		Metrics:         a.metrics,
+		Status:          a.status,
+		Grace:           now.Grace,
+		MaxChatBody:     now.MaxBody,
+		UpstreamTimeout: now.UpstreamTimeout,
+		RemoteToken:     token,
+		Abort:           cut,
+	}
+	if now.UIDir == "" {
+		cfg.UI = a.ui
+	}
+	srv, err := server.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return srv.Serve, nil
+}
+
+// serverAction is supervisor.Do with the errors that the control socket answers with a code of their own.
+func (a *app) serverAction(ctx context.Context, action protocol.ServerAction) error {
+	err := a.supervisor.Do(ctx, action)
+	if held, ok := errors.AsType[*PortHeldError](err); ok {
+		return hint.With(control.Refuse(protocol.CodeConflict, held.Error()), hint.Of(err))
+	}
+	if errors.Is(err, errNotOurs) {
+		return control.Refuse(protocol.CodeConflict, err.Error())
+	}
+	return err
+}
+
+// shutdown begins the end; asked a second time, or with no grace at all, it cuts the grace.
+func (a *app) shutdown(grace *time.Duration) {
+	if closed(a.ends.happened) || grace != nil && *grace <= 0 {
+		a.aborts.cause()
+	} else if grace != nil {
+		time.AfterFunc(*grace, a.aborts.cause)
+	}
+	a.ends.cause()
+}
+
+// announce waits until the app answers and then says so: to other programs in daemon.json and the PID file, to the
+// person through Config.Ready.
+func (a *app) announce(ctx context.Context) error {
+	for {
+		status, changed := a.status.Watch()
+		if status.Phase != protocol.PhaseStarting {
+			return a.ready(status)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+func (a *app) ready(status protocol.Status) error {
+	err := instance.WriteDiscovery(a.cfg.Paths.Discovery, protocol.Discovery{
+		InstanceID: a.instanceID, PID: os.Getpid(), StartedAt: a.startedAt, Version: a.cfg.Version,
+		Protocol: protocol.Version, Addr: status.Addr, Socket: a.control.Addr(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := server.WritePIDFile(a.cfg.Paths.PID, os.Getpid()); err != nil {
+		return fmt.Errorf("writing %s: %w", a.cfg.Paths.PID, err)
+	}
+	if a.cfg.Ready != nil {
+		a.cfg.Ready(status)
+	}
+	return nil
+}
+
+// withdraw takes back what announce said.
+func (a *app) withdraw() {
+	if err := instance.RemoveDiscovery(a.cfg.Paths.Discovery, a.instanceID); err != nil {
+		a.log.Warn("removing daemon.json", "err", err)
+	}
+	if pid, err := server.ReadPIDFile(a.cfg.Paths.PID); err == nil && pid == os.Getpid() {
+		_ = server.RemovePIDFile(a.cfg.Paths.PID)
+	}
+}
+
+// reload reads the settings again at each hangup. What cannot be read changes nothing and is shown; the server is
+// restarted only for settings that differ.
+func (a *app) reload(ctx context.Context) error {
+	if a.cfg.Reload == nil {
+		return nil
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.cfg.Hangup:
+			a.reloadOnce(ctx)
+		}
+	}
+}
+
+func (a *app) reloadOnce(ctx context.Context) {
+	next, err := a.cfg.Reload()
+	if err != nil {
+		a.log.Warn("settings not reloaded", "err", err)
+		a.board.notify(protocol.Notice{Cause: "settings", Text: "Settings not reloaded: " + err.Error(),
+			Hint: sentence(hint.Of(err)), Since: time.Now()})
+		return
+	}
+	a.board.clear("settings")
+	before := a.settings.Swap(&next)
+	if next.Upstream != before.Upstream {
+		if err := a.useUpstream(next.Upstream); err != nil {
+			a.tell(err)
+			return
+		}
+	}
+	if !sameServer(next, *before) {
+		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
+			a.tell(err)
+		}
+	}
+	a.log.Info("settings reloaded")
+}
+
+// sameServer reports whether a server made from a would be one made from b: what is left out is asked each time.
+func sameServer(a, b settings.Settings) bool {
+	return a.Addr == b.Addr && a.DatastateFixtures == b.DatastateFixtures && a.UIDir == b.UIDir &&
+		slices.Equal(a.AllowOrigins, b.AllowOrigins) && slices.Equal(a.AllowHosts, b.AllowHosts) &&
+		a.AllowRemote == b.AllowRemote && a.RemoteTokenFile == b.RemoteTokenFile &&
+		a.UpstreamTimeout == b.UpstreamTimeout && a.MaxBody == b.MaxBody && a.Grace == b.Grace
+}
+
+// An event happens once: cause makes it happen, and happened is then closed.
+type event struct {
+	happened <-chan struct{}
+	cause    func()
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

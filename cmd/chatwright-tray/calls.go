@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"chatwright.dev/tray/app/tray"
+	"chatwright.dev/tray/server/client"
+	"chatwright.dev/tray/server/protocol"
+)
+
+func (c *cli) callsCommand() *cobra.Command {
+	var asJSON, follow bool
+	cmd := &cobra.Command{
+		Use:   "calls",
+		Short: "List the calls that passed through the proxy, oldest first",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			daemon, _, err := c.daemon(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if follow {
+				return c.followCalls(cmd.Context(), daemon, asJSON)
+			}
+			page, err := daemon.Calls(cmd.Context(), 0, 0)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.printJSON(page.Calls)
+			}
+			if len(page.Calls) == 0 {
+				_, _ = fmt.Fprintln(c.stderr, "No calls yet.")
+				return nil
+			}
+			return c.printCalls(callsHeader(), page.Calls)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on listing calls as they end; with --json one line each")
+	return cmd
+}
+
+// followCalls lists the calls so far and then each that ends. A status tells that something happened; the calls
+// themselves are read from a cursor, so that none is missed.
+func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON bool) error {
+	var next uint64
+	header := callsHeader()
+	err := daemon.StatusEvents(ctx, func(protocol.Status) error {
+		for {
+			page, err := daemon.Calls(ctx, next, 0)
+			if err != nil {
+				return err
+			}
+			if page.Next < next { // another daemon, whose count began anew
+				next = 0
+				continue
+			}
+			next = page.Next
+			if len(page.Calls) == 0 {
+				return nil
+			}
+			if !asJSON {
+				err = c.printCalls(header, page.Calls)
+				header = ""
+			}
+			for _, call := range page.Calls {
+				if asJSON && err == nil {
+					err = c.printJSON(call)
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+	return untilInterrupted(ctx, err)
+}
+
+// The columns of the calls table. Model comes last but one since it is as long as its server likes.
+const callsFormat = "%-8s  %6s  %-14s  %9s  %9s  %7s  %8s  %s\n"
+
+func callsHeader() string {
+	return fmt.Sprintf(callsFormat, "TIME", "STATUS", "VERDICT", "LATENCY", "FIRST", "TOKENS", "TOK/S", "MODEL")
+}
+
+func (c *cli) printCalls(header string, calls []protocol.Call) error {
+	var b strings.Builder
+	b.WriteString(header)
+	for _, call := range calls {
+		first, tokens, rate := "–", "–", "–"
+		if call.FirstTokenMs != nil {
+			first = tray.Duration(*call.FirstTokenMs)
+		}
+		if call.UsageKnown {
+			tokens = tray.Number(call.CompletionTokens)
+		}
+		if call.TokensPerSecond > 0 {
+			rate = strconv.FormatFloat(call.TokensPerSecond, 'f', 0, 64)
+		}
+		model := call.Model
+		if call.Error != "" {
+			model += " · " + call.Error
+		}
+		fmt.Fprintf(&b, callsFormat, call.Timestamp.Local().Format("15:04:05"), strconv.Itoa(call.Status),
+			call.Verdict, tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
+	}
+	_, err := io.WriteString(c.stdout, b.String())
+	return err
+}
+
+// printable replaces what a terminal would obey: names and errors come from foreign servers.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '·'
+		}
+		return r
+	}, text)
+}

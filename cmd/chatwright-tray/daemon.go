@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"chatwright.dev/tray/app"
+	"chatwright.dev/tray/app/instance"
+	"chatwright.dev/tray/app/paths"
+	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/client"
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+)
+
+const (
+	startTimeout = 20 * time.Second // until a daemon that was started must answer
+	pollPeriod   = 20 * time.Millisecond
+	stopSlack    = 2 * time.Second // beyond the grace
+)
+
+func (c *cli) startCommand() *cobra.Command {
+	var tray bool
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Start the companion in the background; returns when it is ready",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.start(cmd.Context(), tray) },
+	}
+	cmd.Flags().BoolVar(&tray, "tray", false, "with a tray, instead of headless")
+	return cmd
+}
+
+func (c *cli) stopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop",
+		Short: "End the companion: calls in flight get the grace; a second stop ends it at once",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			stopped, err := c.stop(cmd.Context())
+			if err == nil && !stopped {
+				_, _ = fmt.Fprintln(c.stderr, "Chatwright is not running.")
+			}
+			return err
+		},
+	}
+}
+
+func (c *cli) restartCommand() *cobra.Command {
+	var tray bool
+	cmd := &cobra.Command{
+		Use:   "restart",
+		Short: "End the companion and start it again in the background",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := c.stop(cmd.Context()); err != nil {
+				return err
+			}
+			return c.start(cmd.Context(), tray)
+		},
+	}
+	cmd.Flags().BoolVar(&tray, "tray", false, "with a tray, instead of headless")
+	return cmd
+}
+
+// start runs a daemon that outlives this command and returns once it answers, or with the reason why it does not.
+func (c *cli) start(ctx context.Context, tray bool) error {
+	now, where, err := c.load()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	_, found, err := waitWhileStarting(ctx, where)
+	switch {
+	case err == nil:
+		return runsAlready(found)
+	case !errors.Is(err, client.ErrNotRunning):
+		return err
+	}
+	if err := where.Make(); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	logSize := fileSize(where.Log)
+	pid, err := server.Start(server.StartOptions{
+		Executable: self, Args: c.childArgs(tray), PIDFile: where.PID, LogFile: where.Log,
+	})
+	if errors.Is(err, server.ErrAlreadyRunning) {
+		if _, found, waitErr := waitWhileStarting(ctx, where); waitErr == nil {
+			return runsAlready(found)
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	status, err := waitUntilReady(ctx, where, pid)
+	if err != nil {
+		err = reasonOf(err, where.Log, logSize)
+		if held := app.WhoHolds(ctx, now.Addr); held != nil && held.Ours { // somebody was faster, or has the port in another folder
+			return withCode(exitAlreadyRunning, err)
+		}
+		return err
+	}
+	return c.started(status)
+}
+
+// childArgs are the arguments of the daemon: the settings flags of this command line, word for word.
+func (c *cli) childArgs(tray bool) []string {
+	var args []string
+	if !tray {
+		args = append(args, "--headless")
+	}
+	for _, s := range settings.Table() {
+		if s.NoFlag {
+			continue
+		}
+		values, _ := c.flags.Lookup(s.Name)
+		for _, v := range values {
+			args = append(args, "--"+s.Name+"="+v)
+		}
+	}
+	return args
+}
+
+// waitWhileStarting finds the daemon, and waits for one that has the lock but does not answer yet.
+func waitWhileStarting(ctx context.Context, where paths.Paths) (*client.Client, protocol.Discovery, error) {
+	for {
+		daemon, found, err := instance.Running(ctx, where)
+		if !errors.Is(err, instance.ErrStarting) || !pause(ctx) {
+			return daemon, found, err
+		}
+	}
+}
+
+// waitUntilReady waits until the daemon with that pid answers, or is gone.
+func waitUntilReady(ctx context.Context, where paths.Paths, pid int) (protocol.Status, error) {
+	for {
+		daemon, found, err := instance.Running(ctx, where)
+		if err == nil && found.PID == pid {
+			return daemon.Status(ctx)
+		}
+		if !server.IsProcessRunning(pid) {
+			return protocol.Status{}, errors.New("the companion ended while it started")
+		}
+		if !pause(ctx) {
+			return protocol.Status{}, hint.With(fmt.Errorf("the companion (pid %d) does not answer: %w", pid, context.Cause(ctx)),
+				"look into "+where.Log)
+		}
+	}
+}
+
+// pause waits a moment and reports whether ctx still lasts.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(pollPeriod)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func runsAlready(found protocol.Discovery) error {
+	return withCode(exitAlreadyRunning, hint.With(
+		fmt.Errorf("Chatwright is already running on %s (pid %d)", found.Addr, found.PID),
+		"use it, or end it first: chatwright-tray stop"))
+}
+
+// started says where the new daemon is. One with a tray can be up and yet not serve: that is a failure of start, since
+// nobody looks at the tray from a script.
+func (c *cli) started(s protocol.Status) error {
+	switch s.Phase {
+	case protocol.PhaseRunning, protocol.PhaseDegraded:
+		_, _ = fmt.Fprintf(c.stderr, "Chatwright %s is ready on http://%s (pid %d, upstream: %s)\n", s.Version, s.Addr, s.PID, s.Upstream.Name)
+		for _, n := range s.Notices {
+			c.warn(n.Text)
+		}
+		return nil
+	case protocol.PhaseExternal:
+		return withCode(exitAlreadyRunning, hint.With(
+			fmt.Errorf("another Chatwright server is running on %s; the tray (pid %d) shows its calls", s.Addr, s.PID),
+			"end the tray again: chatwright-tray stop"))
+	}
+	text, way := "the server is "+string(s.Phase), "end the tray again: chatwright-tray stop"
+	for _, n := range s.Notices {
+		text, way = n.Text, n.Hint
+	}
+	return hint.With(fmt.Errorf("the tray runs (pid %d) but does not serve: %s", s.PID, text), way)
+}
+
+// reasonOf finds what the daemon said before it ended, in the part of the log that is new since it was started.
+func reasonOf(err error, logPath string, from int64) error {
+	text, way := "", ""
+	for line := range strings.Lines(readFrom(logPath, from)) {
+		line = strings.TrimSpace(line)
+		if said, ok := strings.CutPrefix(line, "error: "); ok {
+			text, way = said, ""
+		} else if said, ok := strings.CutPrefix(line, "hint: "); ok {
+			way = said
+		}
+	}
+	if text == "" {
+		return hint.With(err, "look into "+logPath)
+	}
+	return hint.With(errors.New(text), way)
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// readFrom reads what was appended to a log since it had that size. A log that is shorter by now was rotated: then all
+// of it is new.
+func readFrom(path string, from int64) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	if fileSize(path) >= from {
+		_, _ = f.Seek(from, io.SeekStart)
+	}
+	var text bytes.Buffer
+	_, _ = io.Copy(&text, io.LimitReader(f, 1<<20))
+	return text.String()
+}
+
+// stop ends the daemon and waits until it is gone. It reports false when there was none.
+func (c *cli) stop(ctx context.Context) (bool, error) {
+	where, err := c.whereabouts()
+	if err != nil {
+		return false, err
+	}
+	wait := server.DefaultGrace + stopSlack
+	if now, _, err := c.load(); err == nil { // a broken tray.toml is no reason not to stop
+		wait = now.Grace + stopSlack
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	daemon, found, err := waitWhileStarting(ctx, where)
+	if errors.Is(err, client.ErrNotRunning) {
+		// No lock is held and no socket answers: what is left is at most a PID file.
+		err := server.Stop(where.PID, wait)
+		if errors.Is(err, server.ErrNotRunning) || errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := daemon.Shutdown(ctx, found.InstanceID, nil); err != nil {
+		return false, fmt.Errorf("asking the companion (pid %d) to end: %w", found.PID, err)
+	}
+	for {
+		if _, again, err := instance.Running(ctx, where); errors.Is(err, client.ErrNotRunning) ||
+			err == nil && again.InstanceID != found.InstanceID {
+			return true, nil
+		}
+		if !pause(ctx) {
+			return false, hint.With(fmt.Errorf("the companion (pid %d) has not ended within %s", found.PID, wait),
+				"calls may still be in flight; run chatwright-tray stop again to cut them off")
+		}
+	}
+}

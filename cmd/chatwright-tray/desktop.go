@@ -1,0 +1,40 @@
+//go:build !darwin || cgo
+
+package main
+
+import (
+	"context"
+
+	"chatwright.dev/tray/app"
+	"chatwright.dev/tray/app/tray/desktop"
+	"chatwright.dev/tray/server/protocol"
+)
+
+// hasDesktop says whether this build can show a tray.
+const hasDesktop = true
+
+// runWithTray runs the app with a tray. The tray has the main goroutine, as some systems demand; it comes once the app
+// answers, and goes as soon as the app begins to end.
+func (c *cli) runWithTray(ctx context.Context, cfg app.Config) error {
+	screenCtx, hide := context.WithCancel(ctx)
+	defer hide()
+	ready := make(chan struct{})
+	driver := desktop.New(desktop.Config{
+		Unavailable: func(text, way string) { c.warn(text); c.warn(way) },
+	})
+	cfg.Screen, cfg.Stopping = driver, hide
+	say := cfg.Ready
+	cfg.Ready = func(s protocol.Status) { say(s); close(ready) }
+
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, cfg) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		return err
+	}
+	if err := driver.Run(screenCtx); err != nil {
+		c.warn("no tray: " + err.Error()) // the daemon runs on without one
+	}
+	return <-ended
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+)
+
+func (c *cli) openCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:       "open [studio|console]",
+		Short:     "Open Studio, or the console, in your browser",
+		ValidArgs: []string{string(protocol.OpenStudio), string(protocol.OpenConsole)},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target := protocol.OpenStudio
+			if len(args) > 0 {
+				target = protocol.OpenTarget(args[0])
+			}
+			if len(args) > 1 || target != protocol.OpenStudio && target != protocol.OpenConsole {
+				return withCode(exitUsage, hint.With(fmt.Errorf("cannot open %q", args), "open studio, or open console"))
+			}
+			daemon, _, err := c.daemon(cmd.Context())
+			if err != nil {
+				return err
+			}
+			url, err := daemon.Open(cmd.Context(), target)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.stdout, url)
+			return err
+		},
+	}
+}

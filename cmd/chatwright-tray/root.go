@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"chatwright.dev/tray/app/instance"
+	"chatwright.dev/tray/app/paths"
+	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/server/client"
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+)
+
+// cli is one run of the command line.
+type cli struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	flags          settings.Flags
+}
+
+func (c *cli) rootCommand() *cobra.Command {
+	var headless bool
+	root := &cobra.Command{
+		Use:   "chatwright-tray",
+		Short: "The Chatwright companion: tests of chat bots reach your models and databases through it",
+		Long: `Chatwright Tray is the companion of Chatwright on your machine. Without a command it runs in the tray
+of your desktop and serves Studio, the proxy to your model server and the data-state API on
+http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
+		Example: `  chatwright-tray                              run in the tray
+  chatwright-tray --headless --upstream demo   run on a server, with the built-in model
+  chatwright-tray start                        run in the background; stop ends it`,
+		Args:          noArguments,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.serve(cmd.Context(), headless)
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return withCode(exitUsage, hint.With(err, "see "+cmd.CommandPath()+" --help"))
+	})
+	root.Flags().BoolVar(&headless, "headless", false, "run without a tray, for a server or CI")
+	for _, s := range settings.Table() {
+		if s.NoFlag {
+			continue
+		}
+		flag := root.PersistentFlags().VarPF(c.flags.Value(s), s.Name, "", s.Usage+fromEnv(s))
+		if s.Bool {
+			flag.NoOptDefVal = "true"
+		}
+	}
+	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
+		c.callsCommand(), c.versionCommand(), exitCodesTopic())
+	return root
+}
+
+func fromEnv(s settings.Setting) string {
+	if s.Env == "" {
+		return ""
+	}
+	return " [" + s.Env + "]"
+}
+
+// noArguments refuses words that no command claimed: most of them are commands with a slip.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %s", args[0], cmd.CommandPath())
+	way := "see " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		way = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+	}
+	return withCode(exitUsage, hint.With(err, way))
+}
+
+// whereabouts reads no more than what it takes to find a daemon, so that one can be asked, and stopped, while tray.toml
+// is broken.
+func (c *cli) whereabouts() (paths.Paths, error) {
+	in := settings.Input{Flag: c.flags.Lookup, Env: os.LookupEnv}
+	stateDir, err := settings.StateDir(in)
+	if err != nil {
+		return paths.Paths{}, withCode(exitUsage, err)
+	}
+	where, err := paths.Resolve(stateDir)
+	if err != nil {
+		return paths.Paths{}, err
+	}
+	socket, err := settings.ControlSocket(in)
+	if err != nil {
+		return paths.Paths{}, withCode(exitUsage, err)
+	}
+	where, err = where.WithSocket(socket)
+	return where, withCode(exitUsage, err)
+}
+
+// load reads all settings, for a start.
+func (c *cli) load() (settings.Settings, paths.Paths, error) {
+	where, err := c.whereabouts()
+	if err != nil {
+		return settings.Settings{}, paths.Paths{}, err
+	}
+	now, err := settings.Load(settings.Input{Flag: c.flags.Lookup, Env: os.LookupEnv, File: where.Config})
+	if err != nil {
+		return settings.Settings{}, paths.Paths{}, withCode(exitUsage, err)
+	}
+	where, err = where.WithSocket(now.ControlSocket)
+	return now, where, withCode(exitUsage, err)
+}
+
+// daemon finds the companion that runs, for the commands that need one.
+func (c *cli) daemon(ctx context.Context) (*client.Client, protocol.Discovery, error) {
+	where, err := c.whereabouts()
+	if err != nil {
+		return nil, protocol.Discovery{}, err
+	}
+	daemon, found, err := instance.Running(ctx, where)
+	if err != nil {
+		return nil, protocol.Discovery{}, notRunning(err)
+	}
+	return daemon, found, nil
+}
+
+// notRunning words what instance.Running said for a person.
+func notRunning(err error) error {
+	if exitCode(err) != exitNotRunning {
+		return err
+	}
+	return withCode(exitNotRunning, hint.With(fmt.Errorf("Chatwright is not running"), "start it: chatwright-tray start"))
+}
+
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long: `  0    done
+  1    failed; the error line says why
+  2    wrong usage: a flag, an environment variable or a line of tray.toml
+  3    Chatwright is not running
+  4    Chatwright is already running
+  5    what was asked is not supported
+  130  ended at once, calls in flight were cut off
+
+"stop" when nothing runs says so and is 0.`,
+	}
+}

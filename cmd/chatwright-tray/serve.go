@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"chatwright.dev/tray/app"
+	"chatwright.dev/tray/app/instance"
+	"chatwright.dev/tray/app/paths"
+	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+)
+
+// handOverTimeout is how long a second launch waits for the first to open Studio.
+const handOverTimeout = 10 * time.Second
+
+// serve runs the companion in this process until it is told to end.
+func (c *cli) serve(ctx context.Context, headless bool) error {
+	now, where, err := c.load()
+	if err != nil {
+		return err
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	abort, stopCounting := secondSignal()
+	defer stopCounting()
+
+	cfg := app.Config{
+		Settings: now, Paths: where, Version: version,
+		OpenURL: c.opener(now), OpenFile: c.opener(now), CopyText: copyText,
+		Ready: c.sayReady, Warn: c.warn,
+		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
+		Hangup: hangup, Abort: abort,
+	}
+	if headless || !hasDesktop {
+		err = app.Run(ctx, cfg)
+	} else {
+		err = c.runWithTray(ctx, cfg)
+	}
+	if errors.Is(err, instance.ErrHeld) {
+		return c.alreadyRunning(ctx, where, headless)
+	}
+	return err
+}
+
+// secondSignal returns a channel that is closed at the second SIGINT or SIGTERM; the first begins the graceful end,
+// through the context of main.
+func secondSignal() (second <-chan struct{}, stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	abort, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range 2 {
+			select {
+			case <-signals:
+			case <-stopped:
+				return
+			}
+		}
+		close(abort)
+	}()
+	return abort, func() { signal.Stop(signals); close(stopped) }
+}
+
+// alreadyRunning is what a second launch does: on a desktop the first one opens Studio, which is what whoever clicked
+// the icon again wants; headless it is an error, since the caller wanted a process of its own.
+func (c *cli) alreadyRunning(ctx context.Context, where paths.Paths, headless bool) error {
+	if headless {
+		err := errors.New("Chatwright is already running")
+		if found, readErr := instance.ReadDiscovery(where.Discovery); readErr == nil {
+			err = fmt.Errorf("Chatwright is already running on %s (pid %d)", found.Addr, found.PID)
+		}
+		return withCode(exitAlreadyRunning, hint.With(err, "use the one that runs, or end it first: chatwright-tray stop"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
+	defer cancel()
+	url, err := instance.HandOver(ctx, where, protocol.OpenStudio)
+	if err != nil {
+		return fmt.Errorf("Chatwright is already running; asking it to open Studio: %w", err)
+	}
+	_, _ = fmt.Fprintln(c.stderr, "Chatwright is already running; it opens Studio:", url)
+	return nil
+}
+
+// sayReady tells the person who started the companion where it is.
+func (c *cli) sayReady(s protocol.Status) {
+	switch s.Phase {
+	case protocol.PhaseRunning, protocol.PhaseDegraded:
+		_, _ = fmt.Fprintf(c.stderr, "Chatwright %s is ready on http://%s (upstream: %s)\n", s.Version, s.Addr, s.Upstream.Name)
+	case protocol.PhaseExternal:
+		c.warn("another Chatwright server runs on " + s.Addr + "; its calls are shown")
+	default:
+		for _, n := range s.Notices {
+			c.warn(n.Text)
+		}
+	}
+}
+
+func (c *cli) warn(text string) { _, _ = fmt.Fprintln(c.stderr, "warning:", text) }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"chatwright.dev/tray/app/tray"
+	"chatwright.dev/tray/server/protocol"
+)
+
+func (c *cli) statusCommand() *cobra.Command {
+	var asJSON, watch bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what the companion does: phase, address, upstream, calls",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			daemon, _, err := c.daemon(ctx)
+			if err != nil {
+				return err
+			}
+			show := c.statusPrinter(asJSON, watch)
+			if !watch {
+				status, err := daemon.Status(ctx)
+				if err != nil {
+					return err
+				}
+				return show(status)
+			}
+			return untilInterrupted(ctx, daemon.StatusEvents(ctx, show))
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it as it changes")
+	return cmd
+}
+
+// statusPrinter returns what shows one status after another: as JSON, one line each; as a table, in place on a
+// terminal.
+func (c *cli) statusPrinter(asJSON, watch bool) func(protocol.Status) error {
+	if asJSON {
+		return func(s protocol.Status) error { return c.printJSON(s) }
+	}
+	lines := 0
+	return func(s protocol.Status) error {
+		table := statusTable(s)
+		if watch && isTerminal(c.stdout) && lines > 0 {
+			// Up to the first line, and clear from there.
+			table = fmt.Sprintf("\x1b[%dA\x1b[J", lines) + table
+		}
+		lines = strings.Count(statusTable(s), "\n")
+		_, err := io.WriteString(c.stdout, table)
+		return err
+	}
+}
+
+// statusTable lays a status out as names and values.
+func statusTable(s protocol.Status) string {
+	var b strings.Builder
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-10s%s\n", name, value)
+		}
+	}
+	phase := string(s.Phase)
+	if s.Detail != "" {
+		phase += " (" + s.Detail + ")"
+	}
+	row("Phase", phase)
+	row("Address", "http://"+s.Addr)
+	row("Upstream", upstreamText(s.Upstream))
+	row("Page", pageText(s.UI))
+	m := s.Metrics
+	row("Calls", fmt.Sprintf("%d · %d in flight · %d errors", m.Calls, m.InFlight, m.Errors))
+	row("Latency", latencyText(m))
+	row("Tokens", tokensText(m))
+	for _, n := range s.Notices {
+		row("Notice", n.Text)
+		row("", n.Hint)
+	}
+	row("Process", fmt.Sprintf("pid %d · version %s · since %s", s.PID, s.Version, s.StartedAt.Local().Format("2 Jan 15:04")))
+	return b.String()
+}
+
+func upstreamText(u protocol.Upstream) string {
+	switch u.Reach {
+	case protocol.ReachOK:
+		return u.Name + " · reachable"
+	case protocol.ReachLoading:
+		return u.Name + " · loading"
+	case protocol.ReachDown:
+		return u.Name + " · down"
+	}
+	return u.Name + " · not asked yet"
+}
+
+func pageText(ui protocol.UI) string {
+	switch ui.Source {
+	case protocol.UICopy:
+		return "Studio " + ui.Version + " (offline copy)"
+	case protocol.UIFolder:
+		return "Studio from a folder"
+	}
+	return "console"
+}
+
+func latencyText(m protocol.Metrics) string {
+	var known []string
+	for _, q := range []struct {
+		name string
+		ms   *int64
+	}{{"p50", m.LatencyP50Ms}, {"p95", m.LatencyP95Ms}, {"first token", m.FirstTokenP50Ms}} {
+		if q.ms != nil {
+			known = append(known, q.name+" "+tray.Duration(*q.ms))
+		}
+	}
+	return strings.Join(known, " · ")
+}
+
+func tokensText(m protocol.Metrics) string {
+	if m.PromptTokens == 0 && m.CompletionTokens == 0 {
+		return ""
+	}
+	text := tray.Number(m.PromptTokens) + " in · " + tray.Number(m.CompletionTokens) + " out"
+	if m.TokensPerSecond > 0 {
+		text += fmt.Sprintf(" · %.0f tok/s", m.TokensPerSecond)
+	}
+	return text
+}
+
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
+
+// printJSON prints v on one line.
+func (c *cli) printJSON(v any) error {
+	enc := json.NewEncoder(c.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// untilInterrupted is the outcome of what ran until the person pressed Ctrl-C, which is how one ends it.
+func untilInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
