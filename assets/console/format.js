@@ -9,9 +9,10 @@ const tenths = (n) => String(Math.round(n * 10) / 10)
 
 export function count(n) {
   if (!known(n)) return null
-  if (n < 1000) return String(n)
-  if (n < 999_950) return `${tenths(n / 1000)}k` // from 999,950 on, rounding would make it 1000k
-  return `${tenths(n / 1_000_000)}M`
+  for (const [size, name] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
+    if (n >= size * 0.99995) return tenths(n / size) + name // 999,950 reads as 1M, not as 1000k
+  }
+  return String(Math.round(n))
 }
 
 export function duration(ms) {
@@ -30,7 +31,7 @@ const pair = (a, aName, b, bName) => (b === 0 ? unit(a, aName) : `${unit(a, aNam
 // On the wire a speed of zero means that it is not known.
 export function speed(perSecond) {
   if (!known(perSecond) || perSecond <= 0) return null
-  return unit(perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond), units.speed)
+  return unit(perSecond < 9.95 ? tenths(perSecond) : count(perSecond), units.speed)
 }
 
 export function share(part, whole) {

@@ -2,7 +2,7 @@
 
 import { byId, element, setMark, setText, setTitle, setValue } from './dom.js'
 import { count, duration, parseTime, share, shortTime, speed, wholeTime } from './format.js'
-import { dash, phases, reaches, since, studio, texts, tiles } from './texts.js'
+import { phases, reaches, since, studio, texts, tiles } from './texts.js'
 
 export function showPhase(phase) {
   setMark(byId('phase'), phase)
@@ -112,7 +112,7 @@ function showTile(name, value, figure) {
   const [shown, under] = byId('tiles').querySelectorAll(`.${name} > dd`)
   const { caption } = tiles[name]
   setValue(shown, value)
-  setText(under, typeof caption === 'function' ? caption(figure ?? dash) : caption)
+  setText(under, typeof caption === 'function' ? caption(figure) : caption)
   return under
 }
 

@@ -15,7 +15,7 @@ export const texts = {
   lost: 'The companion is not answering. Trying again…',
 
   address: 'Address',
-  addressHint: 'The base URL for an SDK is this and /v1.',
+  addressHint: 'For an SDK, add /v1.',
   upstream: 'Upstream',
   noUpstream: 'none',
   demo: 'The built-in model: no model server needed.',
@@ -55,7 +55,7 @@ export const reaches = {
 // How a call ended.
 export const verdicts = {
   complete: { word: 'complete', shape: 'check', tone: 'good', why: 'A whole answer.' },
-  'no-done': { word: 'no end mark', shape: 'half', tone: 'warn', why: 'The stream closed without [DONE]: probably whole, but the server did not say so.' },
+  'no-done': { word: 'no end marker', shape: 'half', tone: 'warn', why: 'The stream closed without [DONE]: probably whole, but the server did not say so.' },
   truncated: { word: 'truncated', shape: 'cut', tone: 'warn', why: 'The answer broke off.' },
   cancelled: { word: 'cancelled', shape: 'bar', tone: 'calm', why: 'The caller left before the answer was whole.' },
   'stream-error': { word: 'stream error', shape: 'cross', tone: 'bad', why: 'The upstream reported an error after its answer had begun.' },
@@ -77,16 +77,16 @@ export const studio = {
   open: { word: 'Open Studio', href: '/' },
 }
 
-// The tiles, in order: label and caption. A caption that is a function gets its figure as text.
+// The tiles, in order: label and caption. A caption that is a function gets its figure as text, or nothing.
 export const tiles = {
-  calls: { label: 'Calls', caption: (time) => `since ${time}` },
+  calls: { label: 'Calls', caption: (time) => (time ? `since ${time}` : 'ended') },
   inFlight: { label: 'In flight', caption: 'right now' },
-  errors: { label: 'Errors', caption: (share) => `${share} of calls` },
+  errors: { label: 'Errors', caption: (share) => (share ? `${share} of calls` : 'of all calls') },
   p50: { label: 'p50', caption: 'latency' },
   p95: { label: 'p95', caption: 'latency' },
   firstToken: { label: 'First token', caption: 'median' },
   speed: { label: 'Speed', caption: 'median' },
-  tokens: { label: 'Tokens', caption: (prompts) => `out · ${prompts} in` },
+  tokens: { label: 'Tokens', caption: (prompts) => (prompts ? `out · ${prompts} in` : 'out') },
 }
 
 // The columns of the calls table, in order.

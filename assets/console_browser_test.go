@@ -1,0 +1,222 @@
+package assets_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
+
+	"chatwright.dev/tray/server/servertest"
+)
+
+// patience bounds each wait for the page; only a failing test ever waits that long.
+const patience = 20 * time.Second
+
+// One Chromium serves all tests of the page; each has a tab and a companion of its own.
+func TestConsoleInABrowser(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	browser := newBrowser(t)
+	t.Run("keyboard", func(t *testing.T) { testConsoleKeyboard(t, browser) }) // alone: it needs the focus
+	t.Run("page", func(t *testing.T) { testConsolePage(t, browser) })
+	t.Run("without calls", func(t *testing.T) { testConsoleWithoutCalls(t, browser) })
+	t.Run("lost", func(t *testing.T) { testConsoleLosesTheCompanion(t, browser) })
+	t.Run("looks", func(t *testing.T) { testConsoleLooks(t, browser) })
+}
+
+// newBrowser starts a Chromium of its own, with a new profile and nothing that calls home, and ends it with the test.
+func newBrowser(t *testing.T) context.Context {
+	t.Helper()
+	chromium := servertest.Need(t, "chromium", "chromium")
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.UserDataDir(t.TempDir())}
+	for _, flag := range []string{
+		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
+		"disable-component-update", "disable-sync", "hide-scrollbars",
+	} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	allocator, end := chromedp.NewExecAllocator(t.Context(), options...)
+	browser, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(browser) // waits until Chromium has ended, so that its profile can be removed
+		cancel()
+		end()
+	})
+	if err := chromedp.Do(browser); err != nil {
+		t.Fatal(err)
+	}
+	return browser
+}
+
+// step is something done in a tab.
+type step = chromedp.Action[chromedp.Void]
+
+// command is a step of the protocol for which chromedp has no name of its own.
+func command[P, R any](c cdp.Command[P, R], params P) step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, c, params)
+		return err
+	})
+}
+
+// tab is one page under watch: what it requested, and everything that went wrong in it.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	requests []string
+	faults   []string
+}
+
+// watchViolations runs in each page before its own code.
+const watchViolations = `window.violations = [];
+addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));`
+
+// open loads url in a tab of its own, after the given actions.
+func open(t *testing.T, browser context.Context, url string, before ...step) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	p := &tab{t: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, p.watch); err != nil {
+		t.Fatal(err)
+	}
+	before = append([]step{
+		command(network.Enable, network.EnableParams{}),
+		command(log.Enable, cdp.Empty{}),
+		command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchViolations}),
+		chromedp.EmulateViewport(1280, 800),
+	}, before...)
+	p.run(append(before, chromedp.Navigate(url))...)
+	return p
+}
+
+func (p *tab) watch(ev any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch ev := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		p.requests = append(p.requests, ev.Request.URL)
+	case *runtime.EventExceptionThrown:
+		p.faults = append(p.faults, fmt.Sprintf("exception: %s (%s:%d)", ev.ExceptionDetails.Text, ev.ExceptionDetails.URL, ev.ExceptionDetails.LineNumber))
+	case *runtime.EventConsoleAPICalled:
+		p.faults = append(p.faults, fmt.Sprintf("console.%s", ev.Type))
+	case *log.EventEntryAdded:
+		p.faults = append(p.faults, fmt.Sprintf("%s %s: %s", ev.Entry.Source, ev.Entry.Level, ev.Entry.Text))
+	}
+}
+
+// clean fails the test on anything that the page complained of, refused or asked of another host. Lines that hold one
+// of the excused texts are let through.
+func (p *tab) clean(c *companion, excused ...string) {
+	p.t.Helper()
+	for _, violation := range evaluate[[]string](p, `violations`) {
+		p.t.Errorf("refused by the policy: %s", violation)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+faults:
+	for _, fault := range p.faults {
+		for _, text := range excused {
+			if strings.Contains(fault, text) {
+				continue faults
+			}
+		}
+		p.t.Errorf("the page complained: %s", fault)
+	}
+	for _, url := range p.requests {
+		if !strings.HasPrefix(url, c.url("/")) {
+			p.t.Errorf("the page asked another host: %s", url)
+		}
+	}
+}
+
+func (p *tab) run(steps ...step) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func evaluate[T any](p *tab, script string) T {
+	p.t.Helper()
+	got, err := tryEvaluate[T](p, script)
+	if err != nil {
+		p.t.Fatalf("%s: %v", script, err)
+	}
+	return got
+}
+
+// tryEvaluate waits for the promise where the script makes one.
+func tryEvaluate[T any](p *tab, script string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+}
+
+// waitFor returns when condition, an expression, is true in the page.
+func (p *tab) waitFor(condition string) {
+	p.t.Helper()
+	script := `new Promise((done) => { const look = () => (` + condition + `) ? done(true) : setTimeout(look, 5); look() })`
+	if _, err := tryEvaluate[bool](p, script); err != nil {
+		p.t.Fatalf("waiting for %s: %v; the page says:\n%s", condition, err, p.text("body"))
+	}
+}
+
+// waitForText returns when the element that selector finds shows want.
+func (p *tab) waitForText(selector, want string) {
+	p.t.Helper()
+	p.waitFor(fmt.Sprintf(`document.querySelector(%s)?.innerText === %s`, strconv.Quote(selector), strconv.Quote(want)))
+}
+
+// text is what the element that selector finds shows.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return evaluate[string](p, fmt.Sprintf(`document.querySelector(%s)?.innerText ?? 'nothing there'`, strconv.Quote(selector)))
+}
+
+func (p *tab) wantText(selector, want string) {
+	p.t.Helper()
+	if got := p.text(selector); got != want {
+		p.t.Errorf("%s: got %q, want %q", selector, got, want)
+	}
+}
+
+// photograph writes a picture of the whole page into the folder that CHATWRIGHT_SCREENSHOTS names, for a person to
+// look at; without it, it only checks that a picture can be taken.
+func (p *tab) photograph(name string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if folder := os.Getenv("CHATWRIGHT_SCREENSHOTS"); folder != "" {
+		if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600); err != nil {
+			p.t.Error(err)
+		}
+	}
+}
+
+func media(name, value string) step {
+	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: name, Value: value}},
+	})
+}

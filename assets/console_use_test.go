@@ -1,0 +1,90 @@
+package assets_test
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
+)
+
+func testConsoleKeyboard(t *testing.T, chromium context.Context) {
+	c := newCompanion(t)
+	p := open(t, chromium, c.url("/console/"), command(browser.SetPermission, browser.SetPermissionParams{
+		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: "granted",
+	}), command(browser.SetPermission, browser.SetPermissionParams{
+		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: "granted",
+	}))
+	p.waitFor(`document.querySelector('#curl').textContent`)
+	const focused = `document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText`
+	for _, want := range []string{"Copy the address", "chatwright.dev", "A command that makes a call", "Copy the command"} {
+		p.run(chromedp.KeyEvent(kb.Tab))
+		if got := evaluate[string](p, focused); got != want {
+			t.Errorf("Tab: got %q, want %q", got, want)
+		}
+		if !evaluate[bool](p, `getComputedStyle(document.activeElement).outlineStyle === 'solid'`) {
+			t.Errorf("%q does not show that it has the focus", want)
+		}
+	}
+	p.run(chromedp.KeyEvent(kb.Enter))
+	p.waitForText("button[data-copy=curl]", "Copied")
+	if got, want := evaluate[string](p, `navigator.clipboard.readText()`), evaluate[string](p, `document.querySelector('#curl').textContent`); got != want {
+		t.Errorf("copied: got %q, want %q", got, want)
+	}
+	p.waitForText("button[data-copy=curl]", "Copy")
+	if got := evaluate[int](p, `document.querySelectorAll('[aria-live], [role=status], [role=alert]').length`); got != 1 {
+		t.Errorf("got %d live regions, want the phase alone", got)
+	}
+	p.clean(c)
+}
+
+func testConsoleWithoutCalls(t *testing.T, browser context.Context) {
+	curl := servertest.Need(t, "curl", "curl")
+	for _, c := range []struct {
+		name   string
+		models []string
+		edit   func(*protocol.Status)
+		want   string // the model that the command names
+	}{
+		{"the command names the demo model", []string{"other"}, func(s *protocol.Status) {
+			s.Upstream = protocol.Upstream{Name: "Demo model", BaseURL: "demo", Demo: true, Reach: protocol.ReachOK}
+		}, "chatwright-demo"},
+		{"the command names the first model that can chat", []string{"nomic-embed-text", "qwen2.5:7b"}, func(*protocol.Status) {}, "qwen2.5:7b"},
+		{"the command names no model that a shell would run", []string{"'; touch owned; '", "$(touch owned)", "a\nb", "-x"}, func(*protocol.Status) {}, "llama3.2"},
+		{"an upstream that is down is not asked", []string{"other"}, func(s *protocol.Status) { s.Upstream.Reach = protocol.ReachDown }, "llama3.2"},
+		{"an address of every interface is called as loopback", nil, func(s *protocol.Status) { s.Addr = "0.0.0.0" + s.Addr[strings.LastIndex(s.Addr, ":"):] }, "llama3.2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			daemon := newCompanion(t)
+			daemon.models = c.models
+			daemon.change(c.edit)
+			p := open(t, browser, daemon.url("/"))
+			p.waitFor(`document.querySelector('#curl').textContent`)
+			p.waitFor(`document.querySelector('#curl').textContent.includes('"` + c.want + `"')`)
+			p.wantText("#empty p", "No calls yet. Open Studio, or try:")
+
+			// The line is right when a shell that gets it as it is makes the call.
+			shell := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(p.text("#curl"), "curl ", curl+" -sS --fail ", 1))
+			if out, err := shell.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			want := `application/json {"model":"` + c.want + `","messages":[{"role":"user","content":"Hello"}]}`
+			daemon.locked(func() {
+				if !slices.Equal(daemon.bodies, []string{want}) {
+					t.Errorf("the command sent: got %q, want %q", daemon.bodies, want)
+				}
+			})
+			daemon.end(protocol.Call{Model: c.want})
+			p.waitFor(`document.querySelector('#empty').hidden && !document.querySelector('#calls').hidden`)
+			p.clean(daemon)
+		})
+	}
+}
