@@ -1,42 +1,112 @@
 // Package proxy passes calls on to a model server and measures them as they pass. The body goes up verbatim and the
-// answer comes back as it is, status, headers and bytes; what is read from them is read on the side.
+// answer comes back as it is: status, headers and bytes. What is read from them is read on the side, in memory that does
+// not grow with what passes.
 package proxy
 
 import (
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
-	"net/http/httputil"
 	"time"
 
+	"chatwright.dev/tray/server/internal/httpx"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/proxy/internal/meter"
 	"chatwright.dev/tray/server/upstream"
 )
+
+// defaultMaxBody caps a request body when Config.MaxBody is 0.
+const defaultMaxBody = 64 << 20
 
 // Config is what a Proxy needs. Only Target is required.
 type Config struct {
 	Target  func() *upstream.Target // where a call goes that starts now
 	Begin   func(model string)      // a chat call starts; nil: nobody counts
-	End     func(protocol.Call)     // the same call ended; called once for each Begin; nil: nobody records
+	End     func(protocol.Call)     // it ended, once for each Begin; nil: nobody records
 	MaxBody int64                   // cap of a request body in bytes; 0: 64 MiB
 	Timeout time.Duration           // bounds calls that are not streamed; 0: nothing does
 	Log     *slog.Logger            // nil: silent
 }
 
-// Proxy passes calls on. Make one with New.
+// Proxy passes calls on. Make one with New; it is safe for concurrent use.
 type Proxy struct {
 	cfg     Config
-	reverse *httputil.ReverseProxy
+	reader  *meter.Reader
+	buffers *buffers
+	silent  *log.Logger // for ReverseProxy, whose every word is in the record already
+	ids     ids
 }
 
 // New returns a Proxy.
 func New(cfg Config) *Proxy {
-	p := &Proxy{cfg: cfg}
-	p.reverse = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(cfg.Target().BaseURL) }}
-	return p
+	if cfg.Begin == nil {
+		cfg.Begin = func(string) {}
+	}
+	if cfg.End == nil {
+		cfg.End = func(protocol.Call) {}
+	}
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = defaultMaxBody
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Proxy{cfg: cfg, reader: meter.NewReader(), buffers: newBuffers(), silent: log.New(io.Discard, "", 0)}
 }
 
-// ChatCompletions answers POST /v1/chat/completions.
-func (p *Proxy) ChatCompletions() http.Handler { return p.reverse }
+// ChatCompletions answers POST /v1/chat/completions with what the upstream answers to it, and records the call.
+func (p *Proxy) ChatCompletions() http.Handler { return http.HandlerFunc(p.chat) }
 
-// Models answers GET /v1/models.
-func (p *Proxy) Models() http.Handler { return p.reverse }
+// Models answers GET /v1/models with what the upstream answers to it.
+func (p *Proxy) Models() http.Handler { return http.HandlerFunc(p.models) }
+
+func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		refuseMethod(w, http.MethodPost)
+		return
+	}
+	c := p.newCall(w, r, "/chat/completions")
+	c.request = p.reader.Request()
+	c.body = requestBody{from: r.Body, limit: p.cfg.MaxBody, request: c.request}
+	// Deferred, so that a call that is broken off is recorded too: breaking off is a panic (http.ErrAbortHandler) that
+	// must reach net/http.
+	defer func() { p.cfg.End(c.record()) }()
+
+	// An upstream may answer before it has taken the whole body. Without full duplex net/http then reads the rest of
+	// the body itself, while the transport does, and one of them finds the connection closed.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 and recorders need no leave
+
+	if r.ContentLength > p.cfg.MaxBody {
+		p.cfg.Begin("")
+		c.fail(&httpx.TooLargeError{Limit: p.cfg.MaxBody})
+		return
+	}
+	err := c.body.readHead(r.ContentLength)
+	p.cfg.Begin(c.request.Model)
+	if err != nil {
+		c.fail(err)
+	} else {
+		c.pass(p.cfg.Timeout)
+	}
+	if c.sent == 0 {
+		panic(http.ErrAbortHandler) // the caller is gone; should they still listen, no answer must look like one
+	}
+}
+
+func (p *Proxy) models(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		refuseMethod(w, http.MethodGet)
+		return
+	}
+	c := p.newCall(w, r, "/models")
+	c.pass(p.cfg.Timeout)
+	if c.sent == 0 {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func refuseMethod(w http.ResponseWriter, allowed string) {
+	w.Header().Set("Allow", allowed)
+	WriteError(w, http.StatusMethodNotAllowed, "method not allowed", typeRequest, "method_not_allowed")
+}

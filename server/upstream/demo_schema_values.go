@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -229,6 +230,9 @@ func numberExample(s object, integer bool, variant int) (any, error) {
 	}
 	if !inside(first) || math.IsInf(first, 0) || math.IsNaN(first) {
 		return nil, errNothing
+	}
+	if first != math.Trunc(first) { // 0.3, not 0.30000000000000004, which is no multiple of 0.1
+		return json.Number(strconv.FormatFloat(first, 'g', 12, 64)), nil
 	}
 	return first, nil
 }

@@ -1,0 +1,255 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httputil"
+	"sync/atomic"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/proxy/internal/meter"
+	"chatwright.dev/tray/server/upstream"
+)
+
+// call is one call on its way: the ResponseWriter that ReverseProxy writes to, and what is known for the record. All
+// but the body and the repeater belong to the handler's goroutine.
+type call struct {
+	proxy  *Proxy
+	w      http.ResponseWriter
+	in     *http.Request
+	path   string // below the upstream's base URL
+	target *upstream.Target
+	id     string
+	start  time.Time
+
+	request *meter.Request // nil: the call is not recorded
+	body    requestBody
+	repeat  repeater
+
+	own      []header // set before the call came to us
+	ownRoom  [8]header
+	informed bool // an informational answer has passed
+
+	status   int  // of the upstream's answer; 0: there was none
+	streamed bool // the caller asked for a stream, or gets one
+	events   bool // the answer is one
+	timedOut atomic.Bool
+	length   int64
+	meter    *meter.Meter
+	readErr  error // reading the answer ended with it, not with its end
+
+	sent     int // the status that the caller got; 0: none
+	bytesOut int64
+	writeErr error
+	waited   time.Duration // for the upstream's bytes, and for the caller to take them
+	failure  *failure      // why there is no answer of the upstream to pass on
+}
+
+func (p *Proxy) newCall(w http.ResponseWriter, r *http.Request, path string) *call {
+	now := time.Now()
+	c := &call{
+		proxy: p, w: w, in: r, path: path, target: p.cfg.Target(), id: p.ids.next(now), start: now, length: -1,
+	}
+	c.keepOwn()
+	return c
+}
+
+// pass sends the call up and its answer down. A timeout bounds it unless it turns out to be a stream.
+func (c *call) pass(timeout time.Duration) {
+	if c.request != nil {
+		c.streamed = c.body.streamed()
+	}
+	up := c.in
+	stopTimer := func() {}
+	if timeout > 0 && !c.streamed {
+		ctx, cancel := context.WithCancel(c.in.Context())
+		defer cancel()
+		timer := time.AfterFunc(timeout, func() {
+			// "stream" may stand at the end of a body that takes a while to go up.
+			if c.request == nil || !c.body.streamed() {
+				c.timedOut.Store(true)
+				cancel()
+			}
+		})
+		stopTimer = func() { timer.Stop() }
+		defer stopTimer()
+		up = c.in.WithContext(ctx)
+	}
+	reverse := httputil.ReverseProxy{
+		Rewrite:   c.rewrite,
+		Transport: &c.repeat,
+		ModifyResponse: func(answer *http.Response) error {
+			if formatOf(answer) != meter.JSON {
+				stopTimer()
+			}
+			return c.answer(answer)
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.fail(err) },
+		BufferPool:   c.proxy.buffers,
+		ErrorLog:     c.proxy.silent,
+	}
+	c.repeat.next = c.target.Transport
+	if c.request != nil {
+		c.repeat.body = &c.body
+	}
+	reverse.ServeHTTP(c, up)
+}
+
+// answer looks at the header of an answer, and sees to it that its body is read on the way.
+func (c *call) answer(answer *http.Response) error {
+	c.status = answer.StatusCode
+	if c.status == http.StatusSwitchingProtocols {
+		return errSwitched
+	}
+	c.cleanAnswer(answer.Header)
+	if c.request != nil {
+		// In the body of a large request "stream" may have come late.
+		c.streamed = c.body.streamed()
+	}
+	format := formatOf(answer)
+	c.events = format != meter.JSON
+	if format == meter.EventStream {
+		if answer.Header.Get("X-Accel-Buffering") == "" {
+			answer.Header.Set("X-Accel-Buffering", "no")
+		}
+		if answer.Header.Get("Cache-Control") == "" {
+			answer.Header.Set("Cache-Control", "no-cache, no-transform")
+		}
+	} else {
+		c.length = answer.ContentLength
+	}
+	c.streamed = c.streamed || c.events
+	if c.request != nil {
+		c.meter = c.proxy.reader.Answer(format, answer.Header.Get("Content-Encoding"))
+	}
+	body := &answerBody{call: c, from: answer.Body}
+	answer.Body = body
+	if !c.streamed {
+		return body.peek()
+	}
+	return nil
+}
+
+func formatOf(answer *http.Response) meter.Format {
+	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if err != nil {
+		return meter.JSON // if it is anything that can be read
+	}
+	switch media {
+	case "text/event-stream":
+		return meter.EventStream
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines":
+		return meter.JSONLines
+	default:
+		return meter.JSON
+	}
+}
+
+// answerBody is the body of an answer on its way: ReverseProxy reads it, and the meter sees what was read.
+type answerBody struct {
+	call *call
+	from io.ReadCloser
+
+	buffer []byte // borrowed for peek
+	head   []byte // what peek has read and Read has not handed on
+	err    error  // what came behind it
+}
+
+// peek reads the first bytes of an answer that is not a stream. Nothing has been sent until then, so an upstream that
+// breaks off can still be answered for with an error.
+func (b *answerBody) peek() error {
+	b.buffer = b.call.proxy.buffers.Get()
+	var n int
+	for n == 0 && b.err == nil {
+		n, b.err = b.read(b.buffer)
+	}
+	b.head = b.buffer[:n]
+	if n == 0 && !errors.Is(b.err, io.EOF) {
+		return b.err
+	}
+	return nil
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		if len(b.head) > 0 {
+			return n, nil
+		}
+		return n, b.err
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.read(p)
+}
+
+// read reads from the upstream, and lets the meter see it.
+func (b *answerBody) read(p []byte) (int, error) {
+	start := time.Now()
+	n, err := b.from.Read(p)
+	c := b.call
+	c.waited += time.Since(start)
+	if c.meter != nil {
+		c.meter.Write(p[:n])
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.readErr = err
+	}
+	return n, err
+}
+
+// Close ends the reading.
+func (b *answerBody) Close() error {
+	if b.buffer != nil {
+		b.call.proxy.buffers.Put(b.buffer)
+		b.buffer, b.head = nil, nil
+	}
+	return b.from.Close()
+}
+
+// record says what became of the call. It is the end of it: nothing is read or written any more.
+func (c *call) record() protocol.Call {
+	c.body.close()
+	var read meter.Reading
+	if c.meter != nil {
+		read = c.meter.Close()
+	}
+	total := time.Since(c.start)
+	out := c.outcome(read)
+	record := protocol.Call{
+		Timestamp:      c.start.UTC(),
+		Model:          firstOf(read.Model, c.request.Model),
+		LatencyMs:      total.Milliseconds(),
+		ResponseFormat: c.request.ResponseFormat,
+		Streamed:       c.streamed,
+		Status:         out.status,
+		Error:          out.text,
+		Verdict:        out.verdict,
+		BytesIn:        c.body.n,
+		BytesOut:       c.bytesOut,
+		OverheadUs:     max(0, (total - c.waited - c.body.waited - c.repeat.waitedFor()).Microseconds()),
+		FinishReason:   read.FinishReason,
+		Upstream:       c.target.Name,
+		ID:             c.id,
+		UsageKnown:     read.UsageKnown,
+		PromptTokens:   read.Prompt, CompletionTokens: read.Completion,
+		TokensPerSecond: read.Rate,
+	}
+	if c.streamed && !read.FirstToken.IsZero() {
+		ms := read.FirstToken.Sub(c.start).Milliseconds()
+		record.FirstTokenMs = &ms
+		since := c.start.Add(total).Sub(read.FirstToken).Seconds()
+		// What came all at once was not written at that speed.
+		if record.TokensPerSecond == 0 && since > 0.001 {
+			record.TokensPerSecond = round(float64(read.Completion) / since)
+		}
+	}
+	c.log(&record, out)
+	return record
+}

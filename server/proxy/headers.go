@@ -1,0 +1,74 @@
+package proxy
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"strings"
+)
+
+// rewrite makes the request that goes up. ReverseProxy has taken away the hop-by-hop headers and those that Connection
+// names, before.
+func (c *call) rewrite(r *httputil.ProxyRequest) {
+	out, in := r.Out, r.In
+	out.URL = c.target.URL(c.path)
+	out.URL.RawQuery = in.URL.RawQuery // as it came: ReverseProxy drops what it cannot parse
+	out.Host = ""                      // the upstream's own
+	h := out.Header
+	for name := range h {
+		if stays(name) {
+			delete(h, name)
+		}
+	}
+	if c.target.APIKey != "" && h.Get("Authorization") == "" {
+		h.Set("Authorization", "Bearer "+c.target.APIKey)
+	}
+	if c.request == nil {
+		// A HEAD is asked as a GET: not every server knows HEAD here, and net/http leaves the body out.
+		out.Method, out.Body, out.ContentLength = http.MethodGet, nil, 0
+		return
+	}
+	if _, ok := h["Content-Type"]; !ok {
+		h.Set("Content-Type", "application/json")
+	}
+	if out.Body == nil || c.body.whole {
+		out.ContentLength = int64(len(c.body.head))
+		out.TransferEncoding, out.Trailer = nil, nil
+	}
+	if out.ContentLength == 0 {
+		out.Body = nil
+	} else {
+		out.Body = c.body.reader(out.Body)
+	}
+}
+
+// stays says whether a request header stays here: those that tell of the browser and of the page that called, of the
+// way to us, or of a switch of protocols that no route has. Names are in canonical form.
+func stays(name string) bool {
+	switch name {
+	case "Origin", "Referer", "Cookie", "Proxy-Authorization",
+		"Te", "Upgrade", "Connection", // ReverseProxy puts them back for protocol switches and trailers
+		"Expect": // we answer it ourselves by reading the body
+		return true
+	}
+	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-") ||
+		strings.HasPrefix(name, "Access-Control-Request-")
+}
+
+// cleanAnswer takes away from the header of an answer what would speak for us to a browser: cookies for our origin, and
+// leave for other pages to read it. Where we have set a header already, ours holds.
+func (c *call) cleanAnswer(h http.Header) {
+	for name := range h {
+		if upstreamOnly(name) {
+			delete(h, name)
+		}
+	}
+	for _, own := range c.own {
+		if own.name != "Vary" { // all that an answer varies by counts
+			delete(h, own.name)
+		}
+	}
+}
+
+func upstreamOnly(name string) bool {
+	return name == "Set-Cookie" || name == "Set-Cookie2" || strings.HasPrefix(name, "Access-Control-")
+}

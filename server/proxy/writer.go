@@ -1,0 +1,82 @@
+package proxy
+
+import (
+	"net/http"
+	"time"
+)
+
+// aWrite is what writing to a socket takes at most. What a write takes longer was spent waiting for the caller.
+const aWrite = 200 * time.Microsecond
+
+// header is one header that was set before the call came to us.
+type header struct {
+	name   string
+	values []string
+}
+
+// keepOwn remembers the headers that the guard has set. After an informational answer ReverseProxy clears them all.
+func (c *call) keepOwn() {
+	c.own = c.ownRoom[:0]
+	for name, values := range c.w.Header() {
+		c.own = append(c.own, header{name, values})
+	}
+}
+
+// Unwrap lets http.ResponseController reach the writer below.
+func (c *call) Unwrap() http.ResponseWriter { return c.w }
+
+// Header makes call a ResponseWriter.
+func (c *call) Header() http.Header { return c.w.Header() }
+
+// WriteHeader sends the status: at once when what follows comes bit by bit.
+func (c *call) WriteHeader(status int) {
+	h := c.w.Header()
+	if status < 200 && status != http.StatusSwitchingProtocols {
+		for name := range h {
+			if upstreamOnly(name) {
+				delete(h, name)
+			}
+		}
+		c.informed = true
+		c.w.WriteHeader(status)
+		return
+	}
+	if c.informed {
+		for _, own := range c.own {
+			h[own.name] = append(own.values[:len(own.values):len(own.values)], h[own.name]...)
+		}
+	}
+	c.sent = status
+	c.w.WriteHeader(status)
+	if c.streamed {
+		_ = c.FlushError() // a caller who is gone shows at the first write
+	}
+}
+
+// Write sends bytes of the answer. ReverseProxy flushes streams and answers of unknown length; here the others are, if
+// more is to come: what is whole goes out in one piece.
+func (c *call) Write(p []byte) (int, error) {
+	start := time.Now()
+	n, err := c.w.Write(p)
+	c.bytesOut += int64(n)
+	if err == nil && c.bytesOut < c.length {
+		err = http.NewResponseController(c.w).Flush()
+	}
+	c.waiting(start)
+	if err != nil {
+		c.writeErr = err
+	}
+	return n, err
+}
+
+// FlushError sends what is buffered.
+func (c *call) FlushError() error {
+	start := time.Now()
+	err := http.NewResponseController(c.w).Flush()
+	c.waiting(start)
+	return err
+}
+
+func (c *call) waiting(start time.Time) {
+	c.waited += max(0, time.Since(start)-aWrite)
+}
