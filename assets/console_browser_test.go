@@ -30,18 +30,21 @@ const patience = 20 * time.Second
 func TestConsoleInABrowser(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	browser := newBrowser(t)
-	t.Run("keyboard", func(t *testing.T) { testConsoleKeyboard(t, browser) }) // alone: it needs the focus
-	t.Run("page", func(t *testing.T) { testConsolePage(t, browser) })
-	t.Run("without calls", func(t *testing.T) { testConsoleWithoutCalls(t, browser) })
-	t.Run("lost", func(t *testing.T) { testConsoleLosesTheCompanion(t, browser) })
-	t.Run("looks", func(t *testing.T) { testConsoleLooks(t, browser) })
+	t.Run("keyboard", func(t *testing.T) { browser.testKeyboard(t) }) // alone: it needs the focus
+	t.Run("page", func(t *testing.T) { browser.testPage(t) })
+	t.Run("without calls", func(t *testing.T) { browser.testWithoutCalls(t) })
+	t.Run("lost", func(t *testing.T) { browser.testLosingTheCompanion(t) })
+	t.Run("looks", func(t *testing.T) { browser.testLooks(t) })
 }
 
+// chromium is a running browser.
+type chromium struct{ ctx context.Context }
+
 // newBrowser starts a Chromium of its own, with a new profile and nothing that calls home, and ends it with the test.
-func newBrowser(t *testing.T) context.Context {
+func newBrowser(t *testing.T) chromium {
 	t.Helper()
-	chromium := servertest.Need(t, "chromium", "chromium")
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.UserDataDir(t.TempDir())}
+	program := servertest.Need(t, "chromium", "chromium")
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir())}
 	for _, flag := range []string{
 		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
 		"disable-component-update", "disable-sync", "hide-scrollbars",
@@ -58,7 +61,7 @@ func newBrowser(t *testing.T) context.Context {
 	if err := chromedp.Do(browser); err != nil {
 		t.Fatal(err)
 	}
-	return browser
+	return chromium{browser}
 }
 
 // step is something done in a tab.
@@ -86,10 +89,10 @@ type tab struct {
 const watchViolations = `window.violations = [];
 addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));`
 
-// open loads url in a tab of its own, after the given actions.
-func open(t *testing.T, browser context.Context, url string, before ...step) *tab {
+// open loads url in a tab of its own, after the given steps.
+func (b chromium) open(t *testing.T, url string, before ...step) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(browser)
+	ctx, cancel := chromedp.NewContext(b.ctx)
 	t.Cleanup(cancel)
 	p := &tab{t: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, p.watch); err != nil {

@@ -93,7 +93,7 @@ func (c *companion) handler() http.Handler {
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": list})
 	})
-	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /v1/chat/completions", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
 		defer c.mu.Unlock()

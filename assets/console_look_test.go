@@ -1,7 +1,6 @@
 package assets_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 
 // look.md: light and dark, at 360 px and wide, in every state: nothing is wider than the page, and each state is
 // photographed for a person to look at.
-func testConsoleLooks(t *testing.T, browser context.Context) {
+func (b chromium) testLooks(t *testing.T) {
 	for _, view := range []struct {
 		name   string
 		play   func(*companion)
@@ -37,8 +36,8 @@ func testConsoleLooks(t *testing.T, browser context.Context) {
 			t.Parallel()
 			c := newCompanion(t)
 			view.play(c)
-			p := open(t, browser, c.url("/console/"), chromedp.EmulateViewport(view.width, 800),
-				media("prefers-color-scheme", view.scheme))
+			p := b.open(t, c.url("/console/"), chromedp.EmulateViewport(view.width, 800),
+				media("prefers-color-scheme", view.scheme)) //nolint:misspell // CSS is American
 			p.waitFor(`document.querySelector('#calls').hidden !== document.querySelector('#empty').hidden`)
 			p.waitFor(`document.querySelector('#empty').hidden || document.querySelector('#curl').textContent`)
 			if view.lost {

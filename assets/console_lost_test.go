@@ -1,7 +1,6 @@
 package assets_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -13,7 +12,7 @@ var lostConnection = []string{
 	"ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "status of 503",
 }
 
-func testConsoleLosesTheCompanion(t *testing.T, browser context.Context) {
+func (b chromium) testLosingTheCompanion(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *companion, func() *tab){
 		"it says so, tries again and resumes":             resumes,
 		"an answer that is no stream is tried again":      triesAgain,
@@ -26,7 +25,7 @@ func testConsoleLosesTheCompanion(t *testing.T, browser context.Context) {
 			c := newCompanion(t)
 			var p *tab
 			test(t, c, func() *tab {
-				p = open(t, browser, c.url("/console/"))
+				p = b.open(t, c.url("/console/"))
 				return p
 			})
 			p.clean(c, lostConnection...)

@@ -1,7 +1,6 @@
 package assets_test
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +13,8 @@ import (
 	"chatwright.dev/tray/server/protocol"
 )
 
-func testConsolePage(t *testing.T, browser context.Context) {
-	for name, test := range map[string]func(*testing.T, func(path string, before ...step) (*companion, *tab)){
+func (b chromium) testPage(t *testing.T) {
+	for name, test := range map[string]func(*testing.T, opener){
 		"the page at /console/ shows what the companion says": showsStatus("/console/"),
 		"the page at / shows what the companion says":         showsStatus("/"),
 		"calls and figures show as they come":                 showsCallsAsTheyCome,
@@ -28,12 +27,13 @@ func testConsolePage(t *testing.T, browser context.Context) {
 		"figures that tick move nothing":                      movesNothing,
 		"reduced motion ends the fades":                       respectsReducedMotion,
 		"the policy is in force":                              isUnderThePolicy,
+		"on Windows the command is for its Command Prompt":    showsCommandForWindows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, func(path string, before ...step) (*companion, *tab) {
 				c := newCompanion(t)
-				return c, open(t, browser, c.url(path), before...)
+				return c, b.open(t, c.url(path), before...)
 			})
 		})
 	}
@@ -169,7 +169,7 @@ func showsForeignTextAsText(t *testing.T, open opener) {
 	p.clean(c)
 }
 
-func showsUnknown(t *testing.T, open opener) {
+func showsUnknown(_ *testing.T, open opener) {
 	c, p := open("/console/")
 	c.end(protocol.Call{LatencyMs: 0, Verdict: protocol.VerdictUnreachable}, protocol.Call{Model: "m", Status: 200, UsageKnown: true, FirstTokenMs: new(int64(0))})
 	p.waitFor(`document.querySelectorAll('tbody tr').length === 2`)
@@ -232,6 +232,9 @@ func showsLocalTime(t *testing.T, open opener) {
 	c.end(protocol.Call{Timestamp: before.UTC()}, protocol.Call{Timestamp: now.UTC()})
 	p.waitForText("tbody tr:nth-child(1) td.time", now.Format("15:04:05"))
 	p.wantText("tbody tr:nth-child(2) td.time", before.Format("2 Jan 15:04"))
+	if !evaluate[bool](p, `Array.from(document.querySelectorAll('td.time')).every((cell) => cell.scrollWidth <= cell.clientWidth)`) {
+		t.Error("a time with its date is cut")
+	}
 	title := evaluate[string](p, `document.querySelector('td.time time').title`)
 	for _, want := range []string{now.Format("15:04:05"), now.Format("2006"), "GMT+5:30", "(Asia/"} {
 		if !strings.Contains(title, want) {
@@ -302,7 +305,7 @@ func respectsReducedMotion(t *testing.T, open opener) {
 
 // The other tests say that nothing was refused; this one that it would have been, and that they would have seen it.
 func isUnderThePolicy(t *testing.T, open opener) {
-	c, p := open("/console/")
+	_, p := open("/console/")
 	evaluate[bool](p, `(() => { const image = document.createElement('img'); image.src = 'http://127.0.0.1:1/x'; document.body.append(image); return true })()`)
 	p.waitFor(`violations.length === 1`)
 	if got, want := evaluate[string](p, `violations[0]`), "img-src http://127.0.0.1:1/x"; got != want {
@@ -311,5 +314,14 @@ func isUnderThePolicy(t *testing.T, open opener) {
 	if got := evaluate[string](p, `fetch('/console/').then((answer) => answer.headers.get('Content-Security-Policy'))`); got != assets.ConsolePolicy {
 		t.Errorf("policy: got %q, want %q", got, assets.ConsolePolicy)
 	}
-	_ = c
+}
+
+func showsCommandForWindows(_ *testing.T, open opener) {
+	c, p := open("/console/", command(emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
+		UserAgent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64)",
+	}))
+	p.waitFor(`document.querySelector('#curl').textContent`)
+	p.wantText("#curl", `curl http://`+c.addr+`/v1/chat/completions -H "Content-Type: application/json" `+
+		`-d "{\"model\":\"llama3.2\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}"`)
+	p.clean(c)
 }

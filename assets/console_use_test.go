@@ -1,7 +1,6 @@
 package assets_test
 
 import (
-	"context"
 	"os/exec"
 	"slices"
 	"strings"
@@ -15,9 +14,9 @@ import (
 	"chatwright.dev/tray/server/servertest"
 )
 
-func testConsoleKeyboard(t *testing.T, chromium context.Context) {
+func (b chromium) testKeyboard(t *testing.T) {
 	c := newCompanion(t)
-	p := open(t, chromium, c.url("/console/"), command(browser.SetPermission, browser.SetPermissionParams{
+	p := b.open(t, c.url("/console/"), command(browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: "granted",
 	}), command(browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: "granted",
@@ -45,7 +44,7 @@ func testConsoleKeyboard(t *testing.T, chromium context.Context) {
 	p.clean(c)
 }
 
-func testConsoleWithoutCalls(t *testing.T, browser context.Context) {
+func (b chromium) testWithoutCalls(t *testing.T) {
 	curl := servertest.Need(t, "curl", "curl")
 	for _, c := range []struct {
 		name   string
@@ -66,7 +65,7 @@ func testConsoleWithoutCalls(t *testing.T, browser context.Context) {
 			daemon := newCompanion(t)
 			daemon.models = c.models
 			daemon.change(c.edit)
-			p := open(t, browser, daemon.url("/"))
+			p := b.open(t, daemon.url("/"))
 			p.waitFor(`document.querySelector('#curl').textContent`)
 			p.waitFor(`document.querySelector('#curl').textContent.includes('"` + c.want + `"')`)
 			p.wantText("#empty p", "No calls yet. Open Studio, or try:")

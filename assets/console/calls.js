@@ -90,7 +90,8 @@ function fill(cells, call, now) {
   setForeign(cells.model, call.model)
   setValue(cells.status, call.status ? String(call.status) : null)
   setTitle(cells.status, call.status ? '' : neverReached)
-  setMark(cells.verdict.firstElementChild, verdicts[call.verdict] ?? { ...verdictUnknown, why: call.verdict })
+  const verdict = verdicts[call.verdict] ?? { ...verdictUnknown, why: call.verdict }
+  setMark(cells.verdict.firstElementChild, verdict)
   setValue(cells.latency, duration(call.latencyMs))
   setValue(cells.firstToken, duration(call.firstTokenMs))
   fillTokens(cells.tokens, call)
@@ -98,6 +99,7 @@ function fill(cells, call, now) {
   setForeign(cells.finish, call.finishReason)
   setText(cells.error, call.error ?? '')
   setTitle(cells.error, call.error ?? '')
+  cells.error.dataset.tone = verdict.tone // a model that is loading, say, is no error
 }
 
 // Counts of zero are left out on the wire, so it is usageKnown that tells nothing from not known.

@@ -24,7 +24,7 @@ async function copy(node) {
     return true
   } catch {
     // Browsers keep the clipboard from pages that were reached by a plain name over HTTP, and from those the user
-    // refused it. The old command may still work; if not, the text is selected and one key away.
+    // refused it. The old command may still work; if not, the text stays selected, one key away.
     getSelection().selectAllChildren(node)
     return document.execCommand('copy')
   }

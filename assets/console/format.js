@@ -43,7 +43,7 @@ export function share(part, whole) {
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const month = new Intl.DateTimeFormat('en-US', { month: 'short' }) // always three letters, as en-GB's are not
 const whole = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 
 // parseTime reads a wire time. Go's zero time, like no time at all, is unknown.
@@ -53,6 +53,7 @@ export function parseTime(text) {
 }
 
 export const sameDay = (a, b) => a.toDateString() === b.toDateString()
-export const clockTime = (time, now) => (sameDay(time, now) ? clock.format(time) : `${date.format(time)} ${minutes.format(time)}`)
-export const shortTime = (time, now) => (sameDay(time, now) ? minutes : date).format(time)
+const date = (time) => `${time.getDate()} ${month.format(time)}`
+export const clockTime = (time, now) => (sameDay(time, now) ? clock.format(time) : `${date(time)} ${minutes.format(time)}`)
+export const shortTime = (time, now) => (sameDay(time, now) ? minutes.format(time) : date(time))
 export const wholeTime = (time) => `${whole.format(time)} (${whole.resolvedOptions().timeZone})`

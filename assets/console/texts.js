@@ -23,7 +23,7 @@ export const texts = {
 
   copy: 'Copy',
   copied: 'Copied',
-  notCopied: 'Press Ctrl+C',
+  notCopied: 'Selected',
   copyAddress: 'Copy the address',
   copyCurl: 'Copy the command',
 
