@@ -11,14 +11,16 @@ import (
 // number writes n the way a person does: 412, 12.3k, 1.2M.
 func number(n int64) string { return scaled(float64(n)) }
 
+// scaled chooses the unit after rounding: 999,950 reads as 1M, not as 1000k. Beyond 1000G it says no more.
 func scaled(n float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if n >= unit.size*0.99995 { // 999,950 reads as 1M, not as 1000k
-			return short(n/unit.size) + unit.name
-		}
+	n = min(n, 1e12)
+	switch {
+	case n >= 999_950_000:
+		return short(n/1e9) + "G"
+	case n >= 999_950:
+		return short(n/1e6) + "M"
+	case n >= 999.5:
+		return short(n/1e3) + "k"
 	}
 	return strconv.FormatFloat(math.Round(n), 'f', 0, 64)
 }

@@ -250,17 +250,18 @@ func (p *Pacer) compare(now time.Time) {
 	}
 }
 
-// startBatch freezes the AfterCalls rows when their time has come.
+// startBatch freezes the AfterCalls rows when their time has come: when calls have paused, even if an older batch is
+// still being drawn, since what it would show is no longer of interest; or when patience is at an end.
 func (p *Pacer) startBatch(w *wake) {
 	c := &p.calls
-	if c.since.IsZero() || c.batch != nil {
+	if c.since.IsZero() || c.batch != nil && c.movedAt.Before(c.batchAt) {
 		return
 	}
-	due := c.movedAt.Add(callsPause)
-	if patience := c.since.Add(callsPatience); patience.Before(due) {
-		due = patience
+	ready := w.reached(c.movedAt.Add(callsPause))
+	if c.batch == nil {
+		ready = ready || c.opened || w.reached(c.since.Add(callsPatience))
 	}
-	if c.opened || w.reached(due) {
+	if ready {
 		c.batch, c.batchAt, c.opened = slices.Clone(p.wanted.Rows), w.now, false
 	}
 }

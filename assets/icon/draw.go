@@ -5,6 +5,7 @@ package icon
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -51,6 +52,9 @@ func Draw(svg []byte, ink string, size int) ([]byte, error) {
 	drawing, err := oksvg.ReadReplacingCurrentColor(bytes.NewReader(svg), ink, oksvg.StrictErrorMode)
 	if err != nil {
 		return nil, fmt.Errorf("reading the drawing: %w", err)
+	}
+	if len(drawing.SVGPaths) == 0 || drawing.ViewBox.W <= 0 {
+		return nil, errors.New("reading the drawing: there is nothing in it")
 	}
 	drawing.SetTarget(0, 0, float64(size), float64(size))
 	for i := range drawing.SVGPaths { // the reader scales paths to the target, but not how broad they are

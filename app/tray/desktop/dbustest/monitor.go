@@ -1,0 +1,102 @@
+package dbustest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Signal is one signal that crossed the bus.
+type Signal struct {
+	At     time.Time
+	Sender string
+	Name   string // interface and member
+	Body   []any
+}
+
+// LayoutUpdated is the Name of the signal that makes a panel read the menu again.
+const LayoutUpdated = menuInterface + ".LayoutUpdated"
+
+// Monitor sees every signal that programs send about icons and menus.
+type Monitor struct {
+	mu      sync.Mutex
+	signals []Signal
+}
+
+// Monitor begins to watch the bus, from the moment it returns on.
+func (b *Bus) Monitor(t testing.TB) *Monitor {
+	t.Helper()
+	conn := b.connect(t)
+	// All signals of the object: the item's own, those of its menu and of its properties.
+	rules := []string{"type='signal',path_namespace='/StatusNotifierItem'"}
+	if err := conn.BusObject().Call("org.freedesktop.DBus.Monitoring.BecomeMonitor", 0, rules, uint32(0)).Err; err != nil {
+		t.Fatalf("becoming a monitor: %v", err)
+	}
+	messages := make(chan *dbus.Message, 4096)
+	conn.Eavesdrop(messages)
+	m := &Monitor{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for message := range messages {
+			m.add(message)
+		}
+	}()
+	t.Cleanup(func() {
+		conn.Eavesdrop(nil) // Close would race with it
+		conn.Close()
+		close(messages)
+		<-done
+	})
+	return m
+}
+
+func (m *Monitor) add(message *dbus.Message) {
+	text := func(field dbus.HeaderField) string {
+		s, _ := message.Headers[field].Value().(string)
+		return s
+	}
+	if text(dbus.FieldSender) == "org.freedesktop.DBus" {
+		return // the bus itself, which takes the monitor's name away
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.signals = append(m.signals, Signal{
+		At: time.Now(), Sender: text(dbus.FieldSender),
+		Name: text(dbus.FieldInterface) + "." + text(dbus.FieldMember), Body: message.Body,
+	})
+}
+
+// Signals returns what was seen so far, oldest first.
+func (m *Monitor) Signals() []Signal {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]Signal(nil), m.signals...)
+}
+
+// Reset forgets what was seen.
+func (m *Monitor) Reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.signals = nil
+}
+
+// Busiest returns how many signals of that name fell into the busiest second.
+func (m *Monitor) Busiest(name string) (most int) {
+	var times []time.Time
+	for _, s := range m.Signals() {
+		if s.Name == name {
+			times = append(times, s.At)
+		}
+	}
+	first := 0
+	for last, at := range times {
+		for at.Sub(times[first]) > time.Second {
+			first++
+		}
+		most = max(most, last-first+1)
+	}
+	return most
+}

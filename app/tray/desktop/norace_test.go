@@ -1,0 +1,5 @@
+//go:build !race
+
+package desktop_test
+
+const raceDetector = false
