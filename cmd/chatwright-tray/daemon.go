@@ -146,12 +146,13 @@ func waitWhileStarting(ctx context.Context, where paths.Paths) (*client.Client, 
 	}
 }
 
-// waitUntilReady waits until the daemon with that pid answers, or is gone.
+// waitUntilReady waits until the daemon with that pid has started, one way or the other, or is gone.
 func waitUntilReady(ctx context.Context, where paths.Paths, pid int) (protocol.Status, error) {
 	for {
-		daemon, found, err := instance.Running(ctx, where)
-		if err == nil && found.PID == pid {
-			return daemon.Status(ctx)
+		if daemon, found, err := instance.Running(ctx, where); err == nil && found.PID == pid {
+			if status, err := daemon.Status(ctx); err == nil && status.Phase != protocol.PhaseStarting {
+				return status, nil
+			}
 		}
 		if !server.IsProcessRunning(pid) {
 			return protocol.Status{}, errors.New("the companion ended while it started")

@@ -20,7 +20,7 @@ func (c *cli) runWithTray(ctx context.Context, cfg app.Config) error {
 	defer hide()
 	ready := make(chan struct{})
 	driver := desktop.New(desktop.Config{
-		Unavailable: func(text, way string) { c.warn(text); c.warn(way) },
+		Unavailable: func(text, way string) { c.warn("no tray icon: " + text + "; " + way) },
 	})
 	cfg.Screen, cfg.Stopping = driver, hide
 	say := cfg.Ready
@@ -34,7 +34,7 @@ func (c *cli) runWithTray(ctx context.Context, cfg app.Config) error {
 		return err
 	}
 	if err := driver.Run(screenCtx); err != nil {
-		c.warn("no tray: " + err.Error()) // the daemon runs on without one
+		c.warn("no tray icon: " + err.Error()) // the daemon runs on without one
 	}
 	return <-ended
 }

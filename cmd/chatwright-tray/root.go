@@ -41,7 +41,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 			return c.serve(cmd.Context(), headless)
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return withCode(exitUsage, hint.With(err, "see "+cmd.CommandPath()+" --help"))
 	})
