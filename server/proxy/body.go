@@ -112,6 +112,13 @@ func (b *requestBody) failure() error {
 	return b.err
 }
 
+// waitedFor is how long the caller's bytes were waited for.
+func (b *requestBody) waitedFor() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waited
+}
+
 // close ends the body. Nothing is written to it or its request any more.
 func (b *requestBody) close() {
 	b.mu.Lock()

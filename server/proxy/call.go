@@ -45,8 +45,8 @@ type call struct {
 	sent     int // the status that the caller got; 0: none
 	bytesOut int64
 	writeErr error
-	waited   time.Duration // for the upstream's bytes, and for the caller to take them
-	failure  *failure      // why there is no answer of the upstream to pass on
+	failure  *failure // why there is no answer of the upstream to pass on
+	work     stopwatch
 }
 
 func (p *Proxy) newCall(w http.ResponseWriter, r *http.Request, path string) *call {
@@ -102,6 +102,7 @@ func (c *call) pass(timeout time.Duration) {
 // answer looks at the header of an answer, and sees to it that its body is read on the way.
 func (c *call) answer(answer *http.Response) error {
 	c.status = answer.StatusCode
+	c.work.add(c.sinceStart())
 	if c.status == http.StatusSwitchingProtocols {
 		return errSwitched
 	}
@@ -189,12 +190,12 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	return b.read(p)
 }
 
-// read reads from the upstream, and lets the meter see it.
+// read reads from the upstream, and lets the meter see it. What happens between two reads is our work.
 func (b *answerBody) read(p []byte) (int, error) {
-	start := time.Now()
-	n, err := b.from.Read(p)
 	c := b.call
-	c.waited += time.Since(start)
+	c.work.stop()
+	n, err := b.from.Read(p)
+	c.work.start()
 	if c.meter != nil {
 		c.meter.Write(p[:n])
 	}
@@ -213,12 +214,21 @@ func (b *answerBody) Close() error {
 	return b.from.Close()
 }
 
+// sinceStart is how long we have been at work until now, before the first byte of an answer is read.
+func (c *call) sinceStart() time.Duration {
+	return max(0, time.Since(c.start)-c.body.waitedFor()-c.repeat.waitedFor())
+}
+
 // record says what became of the call. It is the end of it: nothing is read or written any more.
 func (c *call) record() protocol.Call {
 	c.body.close()
 	var read meter.Reading
 	if c.meter != nil {
 		read = c.meter.Close()
+	}
+	c.work.stop()
+	if c.status == 0 {
+		c.work.add(c.sinceStart())
 	}
 	total := time.Since(c.start)
 	out := c.outcome(read)
@@ -233,7 +243,7 @@ func (c *call) record() protocol.Call {
 		Verdict:        out.verdict,
 		BytesIn:        c.body.n,
 		BytesOut:       c.bytesOut,
-		OverheadUs:     max(0, (total - c.waited - c.body.waited - c.repeat.waitedFor()).Microseconds()),
+		OverheadUs:     c.work.total().Microseconds(),
 		FinishReason:   read.FinishReason,
 		Upstream:       c.target.Name,
 		ID:             c.id,

@@ -1,12 +1,6 @@
 package proxy
 
-import (
-	"net/http"
-	"time"
-)
-
-// aWrite is what writing to a socket takes at most. What a write takes longer was spent waiting for the caller.
-const aWrite = 200 * time.Microsecond
+import "net/http"
 
 // header is one header that was set before the call came to us.
 type header struct {
@@ -49,34 +43,20 @@ func (c *call) WriteHeader(status int) {
 	c.sent = status
 	c.w.WriteHeader(status)
 	if c.streamed {
-		_ = c.FlushError() // a caller who is gone shows at the first write
+		_ = http.NewResponseController(c.w).Flush() // a caller who is gone shows at the first write
 	}
 }
 
 // Write sends bytes of the answer. ReverseProxy flushes streams and answers of unknown length; here the others are, if
 // more is to come: what is whole goes out in one piece.
 func (c *call) Write(p []byte) (int, error) {
-	start := time.Now()
 	n, err := c.w.Write(p)
 	c.bytesOut += int64(n)
 	if err == nil && c.bytesOut < c.length {
 		err = http.NewResponseController(c.w).Flush()
 	}
-	c.waiting(start)
 	if err != nil {
 		c.writeErr = err
 	}
 	return n, err
-}
-
-// FlushError sends what is buffered.
-func (c *call) FlushError() error {
-	start := time.Now()
-	err := http.NewResponseController(c.w).Flush()
-	c.waiting(start)
-	return err
-}
-
-func (c *call) waiting(start time.Time) {
-	c.waited += max(0, time.Since(start)-aWrite)
 }

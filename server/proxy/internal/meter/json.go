@@ -25,10 +25,27 @@ type node struct {
 	field   field
 	members []*node
 	element *node
+
+	byLength [24][]*node // the members by the length of their names: most names that come are ruled out by it
+}
+
+// index makes the tree ready to be looked into.
+func (n *node) index() *node {
+	for _, m := range n.members {
+		n.byLength[len(m.name)] = append(n.byLength[len(m.name)], m)
+		m.index()
+	}
+	if n.element != nil {
+		n.element.index()
+	}
+	return n
 }
 
 func (n *node) member(name []byte) *node {
-	for _, m := range n.members {
+	if len(name) >= len(n.byLength) {
+		return nil
+	}
+	for _, m := range n.byLength[len(name)] {
 		if m.name == string(name) {
 			return m
 		}
@@ -270,9 +287,16 @@ func (s *jsonScanner) endLiteral() {
 
 // stringRun takes the bytes of a string up to its end or the next backslash.
 func (s *jsonScanner) stringRun(p []byte) int {
-	i := 0
-	for i < len(p) && p[i] != '"' && p[i] != '\\' {
-		i++
+	i := len(p)
+	for at, c := range p {
+		if c == '"' || c == '\\' {
+			i = at
+			break
+		}
+	}
+	if s.keep && s.length == 0 && s.highest == 0 && i < min(len(p), len(s.text)) && p[i] == '"' {
+		s.endString(p[:i]) // it lies before us whole: no need to copy it
+		return i + 1
 	}
 	if s.keep {
 		s.endPair(i > 0)
@@ -284,22 +308,22 @@ func (s *jsonScanner) stringRun(p []byte) int {
 	if p[i] == '\\' {
 		s.state = stateEscape
 	} else {
-		s.endString()
+		s.endPair(true)
+		s.endString(s.text[:s.length])
 	}
 	return i + 1
 }
 
-func (s *jsonScanner) endString() {
-	s.endPair(true)
+func (s *jsonScanner) endString(text []byte) {
 	switch {
 	case s.skip > 0:
 		s.state = stateSkip
 	case s.inName:
-		s.current = s.frames[s.depth-1].at.member(s.text[:s.length])
+		s.current = s.frames[s.depth-1].at.member(text)
 		s.state = stateColon
 	default:
 		if s.keep {
-			s.sink.value(s.current.field, kindString, s.text[:s.length])
+			s.sink.value(s.current.field, kindString, text)
 		}
 		s.endValue()
 	}
