@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"image"
+	"image/color"
 	"image/png"
 	"testing"
 
@@ -60,40 +61,55 @@ func TestAnUnknownIconIsNil(t *testing.T) {
 	}
 }
 
+// on16 is what a panel of that grey shows at 16 pixels: the brightness of each.
+func on16(t *testing.T, name assets.IconName, darkPanel bool, ground uint8) (pixels [256]int) {
+	t.Helper()
+	source := decodePNG(t, assets.Icon(name, darkPanel))
+	panel := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	draw.Draw(panel, panel.Bounds(), image.NewUniform(color.Gray{Y: ground}), image.Point{}, draw.Src)
+	draw.BiLinear.Scale(panel, panel.Bounds(), source, source.Bounds(), draw.Over, nil)
+	for i := range pixels {
+		pixels[i] = int(color.GrayModel.Convert(panel.At(i%16, i/16)).(color.Gray).Y)
+	}
+	return pixels
+}
+
+// apart counts the pixels whose brightness differs by at least that much.
+func apart(a, b [256]int, by int) (n int) {
+	for i := range a {
+		if d := a[i] - b[i]; d >= by || d <= -by {
+			n++
+		}
+	}
+	return n
+}
+
 // look.md: it must read at 16 px in one colour, light and dark. A test cannot look, but it can see when two drawings
 // become the same blur, or one vanishes into the panel.
-func TestTheIconsAreToldApartAt16PixelsOnBothGrounds(t *testing.T) {
-	for _, dark := range []bool{true, false} {
-		small := map[assets.IconName]*image.NRGBA{}
-		for _, name := range iconNames {
-			img := image.NewNRGBA(image.Rect(0, 0, 16, 16))
-			source := decodePNG(t, assets.Icon(name, dark))
-			draw.BiLinear.Scale(img, img.Bounds(), source, source.Bounds(), draw.Src, nil)
-			small[name] = img
-			strong := 0
-			for i := 0; i < len(img.Pix); i += 4 {
-				r, alpha := img.Pix[i], img.Pix[i+3]
-				if alpha > 160 {
-					strong++
-					if light := r > 128; light != dark {
-						t.Fatalf("%s for a dark panel %v is drawn in %v", name, dark, img.Pix[i:i+4])
-					}
-				}
-			}
-			if strong < 40 {
-				t.Errorf("%s, dark %v: only %d of 256 pixels are strong", name, dark, strong)
-			}
+func TestTheIconsReadAt16PixelsOnBothGrounds(t *testing.T) {
+	const darkGround, lightGround = 36, 245
+	for _, c := range []struct {
+		name      string
+		darkPanel bool
+		ground    uint8
+		contrast  int
+	}{
+		{"dark panel", true, darkGround, 100},
+		{"light panel", false, lightGround, 100},
+		{"a panel that is light although dark was taken for granted", true, lightGround, 40},
+	} {
+		var empty [256]int
+		for i := range empty {
+			empty[i] = int(c.ground)
 		}
 		for i, a := range iconNames {
+			drawn := on16(t, a, c.darkPanel, c.ground)
+			if got := apart(drawn, empty, c.contrast); got < 32 {
+				t.Errorf("%s: %s stands out in only %d of 256 pixels", c.name, a, got)
+			}
 			for _, b := range iconNames[i+1:] {
-				differ := 0
-				for p := 3; p < len(small[a].Pix); p += 4 {
-					if d := int(small[a].Pix[p]) - int(small[b].Pix[p]); d > 90 || d < -90 {
-						differ++
-					}
-				}
-				if differ < 16 {
-					t.Errorf("%s and %s differ clearly in only %d of 256 pixels", a, b, differ)
+				if got := apart(drawn, on16(t, b, c.darkPanel, c.ground), c.contrast*2/3); got < 16 {
+					t.Errorf("%s: %s and %s differ in only %d of 256 pixels", c.name, a, b, got)
 				}
 			}
 		}

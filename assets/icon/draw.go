@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
 
 	"github.com/srwiley/oksvg"
@@ -22,14 +24,6 @@ const (
 	inkOnDark  = "#f6f9fc"
 	inkOnLight = "#101a2e"
 )
-
-// Ink returns the colour to draw in on a dark or on a light panel.
-func Ink(darkPanel bool) string {
-	if darkPanel {
-		return inkOnDark
-	}
-	return inkOnLight
-}
 
 // File names the file of a drawing; the suffix says which panel it is for.
 func File(name string, darkPanel bool, extension string) string {
@@ -46,23 +40,33 @@ const Size = 64
 // ICOSizes are the widths in the ICO: those of a Windows notification area at 100, 150, 200 and 300 %.
 func ICOSizes() []int { return []int{16, 24, 32, 48} }
 
-// Draw draws an SVG in one colour and encodes it as a PNG of size × size. What its SVG reader does not know is an
-// error, not left out.
-func Draw(svg []byte, ink string, size int) ([]byte, error) {
-	drawing, err := oksvg.ReadReplacingCurrentColor(bytes.NewReader(svg), ink, oksvg.StrictErrorMode)
-	if err != nil {
-		return nil, fmt.Errorf("reading the drawing: %w", err)
-	}
-	if len(drawing.SVGPaths) == 0 || drawing.ViewBox.W <= 0 {
-		return nil, errors.New("reading the drawing: there is nothing in it")
-	}
-	drawing.SetTarget(0, 0, float64(size), float64(size))
-	for i := range drawing.SVGPaths { // the reader scales paths to the target, but not how broad they are
-		drawing.SVGPaths[i].LineWidth *= float64(size) / drawing.ViewBox.W
-	}
+// The rim keeps the light drawing from vanishing where a panel turns out to be light: the drawing for dark panels is
+// also the one that is shown while nobody knows. On a dark panel the rim is not seen.
+const (
+	rimWidth   = 1.3 // in units of the SVG's view box of 32
+	rimOpacity = 0.8
+)
+
+// Draw draws an SVG for a dark or a light panel and encodes it as a PNG of size × size. What its SVG reader does not
+// know is an error, not left out. The drawing for light panels is of one colour, since macOS makes a template of it.
+func Draw(svg []byte, darkPanel bool, size int) ([]byte, error) {
 	img := image.NewRGBA(image.Rect(0, 0, size, size))
-	scanner := rasterx.NewScannerGV(size, size, img, img.Bounds())
-	drawing.Draw(rasterx.NewDasher(size, size, scanner), 1)
+	if darkPanel {
+		rim, err := paint(svg, inkOnLight, rimWidth, size)
+		if err != nil {
+			return nil, err
+		}
+		draw.DrawMask(img, img.Bounds(), rim, image.Point{}, image.NewUniform(color.Alpha{A: rimOpacity * 255}), image.Point{}, draw.Over)
+	}
+	ink := inkOnLight
+	if darkPanel {
+		ink = inkOnDark
+	}
+	mark, err := paint(svg, ink, 0, size)
+	if err != nil {
+		return nil, err
+	}
+	draw.Draw(img, img.Bounds(), mark, image.Point{}, draw.Over)
 
 	var out bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
@@ -72,8 +76,37 @@ func Draw(svg []byte, ink string, size int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// paint draws the SVG in one colour, every shape broader by rim on each side. A shape without a stroke must say
+// stroke-width="0": by the SVG standard its stroke, once it gets one, has a width.
+func paint(svg []byte, ink string, rim float64, size int) (image.Image, error) {
+	drawing, err := oksvg.ReadReplacingCurrentColor(bytes.NewReader(svg), ink, oksvg.StrictErrorMode)
+	if err != nil {
+		return nil, fmt.Errorf("reading the drawing: %w", err)
+	}
+	if len(drawing.SVGPaths) == 0 || drawing.ViewBox.W <= 0 {
+		return nil, errors.New("reading the drawing: there is nothing in it")
+	}
+	colour, err := oksvg.ParseSVGColor(ink)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ink: %w", err)
+	}
+	drawing.SetTarget(0, 0, float64(size), float64(size))
+	scale := float64(size) / drawing.ViewBox.W
+	for i := range drawing.SVGPaths {
+		path := &drawing.SVGPaths[i]
+		if rim > 0 {
+			path.SetLineColor(colour)
+		}
+		path.LineWidth = (path.LineWidth + 2*rim) * scale // the reader scales paths to the target, but not their strokes
+	}
+	img := image.NewRGBA(image.Rect(0, 0, size, size))
+	scanner := rasterx.NewScannerGV(size, size, img, img.Bounds())
+	drawing.Draw(rasterx.NewDasher(size, size, scanner), 1)
+	return img, nil
+}
+
 // ICO draws an SVG in all of ICOSizes and packs the PNGs into one Windows icon.
-func ICO(svg []byte, ink string) ([]byte, error) {
+func ICO(svg []byte, darkPanel bool) ([]byte, error) {
 	const headerSize, entrySize = 6, 16
 	sizes := ICOSizes()
 	header := make([]byte, headerSize, headerSize+entrySize*len(sizes))
@@ -81,7 +114,7 @@ func ICO(svg []byte, ink string) ([]byte, error) {
 	binary.LittleEndian.PutUint16(header[4:], uint16(len(sizes)))
 	var images []byte
 	for _, size := range sizes {
-		data, err := Draw(svg, ink, size)
+		data, err := Draw(svg, darkPanel, size)
 		if err != nil {
 			return nil, err
 		}
@@ -104,10 +137,10 @@ func DrawAll(source func(name string) ([]byte, error)) (map[string][]byte, error
 			return nil, err
 		}
 		for _, dark := range []bool{true, false} {
-			if files[File(name, dark, "png")], err = Draw(svg, Ink(dark), Size); err != nil {
+			if files[File(name, dark, "png")], err = Draw(svg, dark, Size); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			if files[File(name, dark, "ico")], err = ICO(svg, Ink(dark)); err != nil {
+			if files[File(name, dark, "ico")], err = ICO(svg, dark); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}

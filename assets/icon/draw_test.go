@@ -70,7 +70,7 @@ func TestASourceThatCannotBeDrawnIsAnError(t *testing.T) {
 		"not well-formed":  `<svg viewBox="0 0 32 32"><path d="M0 0`,
 		"an unknown shape": `<svg viewBox="0 0 32 32"><blob/></svg>`,
 	} {
-		if _, err := icon.Draw([]byte(svg), icon.Ink(true), 16); err == nil {
+		if _, err := icon.Draw([]byte(svg), true, 16); err == nil {
 			t.Errorf("%s: drawn without an error", name)
 		}
 	}

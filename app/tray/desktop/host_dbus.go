@@ -137,4 +137,3 @@ func setIcon(name assets.IconName, dark bool) {
 
 // escape keeps underscores: in a D-Bus menu a single one marks the letter after it as a mnemonic.
 func escape(label string) string { return strings.ReplaceAll(label, "_", "__") }
-
