@@ -30,8 +30,7 @@ type stage struct {
 }
 
 func newStage(headless bool) *stage {
-	abort := make(chan struct{})
-	st := &stage{gone: make(chan struct{}), abortNow: func() { close(abort) }}
+	st := &stage{}
 	st.supervisor = &supervisor{
 		addr: func() string { return "127.0.0.1:4319" },
 		listen: func(string) (net.Listener, error) {
@@ -56,8 +55,7 @@ func newStage(headless bool) *stage {
 			case <-st.gone:
 			}
 		},
-		board: newBoard(parts{phase: protocol.PhaseStarting}), log: slog.New(slog.DiscardHandler),
-		abort: abort, firstHeld: headless, commands: make(chan command),
+		log: slog.New(slog.DiscardHandler), firstHeld: headless,
 	}
 	return st
 }
@@ -83,6 +81,11 @@ func (st *stage) set(change func()) {
 	change()
 }
 
+func (st *stage) triesSoFar() (n int) {
+	st.set(func() { n = st.tries })
+	return n
+}
+
 func (st *stage) phase() protocol.Phase { return st.board.Get().phase }
 
 type fakeListener struct{ net.Listener }
@@ -94,8 +97,7 @@ func play(t *testing.T, st *stage, scene func(t *testing.T)) error {
 	t.Helper()
 	var runErr error
 	synctest.Test(t, func(t *testing.T) {
-		st.abort, st.gone, st.commands = rebubble(st)
-		st.board = newBoard(parts{phase: protocol.PhaseStarting})
+		st.enter()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); runErr = st.Run(ctx) }()
@@ -107,11 +109,13 @@ func play(t *testing.T, st *stage, scene func(t *testing.T)) error {
 	return runErr
 }
 
-// rebubble makes the channels anew, since a bubble may only wait on channels of its own.
-func rebubble(st *stage) (abort <-chan struct{}, gone chan struct{}, commands chan command) {
-	c := make(chan struct{})
-	st.abortNow = func() { close(c) }
-	return c, make(chan struct{}), make(chan command)
+// enter makes the channels, in the bubble, since a bubble waits only for channels of its own.
+func (st *stage) enter() {
+	abort := make(chan struct{})
+	st.abort, st.abortNow = abort, func() { close(abort) }
+	st.gone = make(chan struct{})
+	st.commands = make(chan command)
+	st.board = newBoard(parts{phase: protocol.PhaseStarting})
 }
 
 func (st *stage) wantPhase(t *testing.T, want protocol.Phase) {
@@ -192,10 +196,10 @@ func TestHeldPortInATrayIsShownAndTriedAgain(t *testing.T) {
 		if err := st.Do(t.Context(), protocol.ServerStart); err == nil {
 			t.Error("start on a held port: no error")
 		}
-		tries := st.tries
+		tries := st.triesSoFar()
 		time.Sleep(6 * time.Second) // fake time
 		synctest.Wait()
-		if got := st.tries - tries; got != 3 {
+		if got := st.triesSoFar() - tries; got != 3 {
 			t.Errorf("tries in 6 s: got %d, want one every 2 s", got)
 		}
 		st.set(func() { st.heldBy = nil })
