@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// number writes n the way a person does: 412, 12.3k, 1.2M.
-func number(n int64) string { return scaled(float64(n)) }
+// Number writes a count the way a person does: 412, 12.3k, 1.2M.
+func Number(n int64) string { return scaled(float64(n)) }
 
 // scaled chooses the unit after rounding: 999,950 reads as 1M, not as 1000k. Beyond 1000G it says no more.
 func scaled(n float64) string {
@@ -34,11 +34,11 @@ func plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return number(n) + " " + noun + "s"
+	return Number(n) + " " + noun + "s"
 }
 
-// duration writes milliseconds the way a person does: 40 ms, 0.3 s, 1.8 s, 2 min 5 s, 1 h 4 min.
-func duration(ms int64) string {
+// Duration writes milliseconds the way a person does: 40 ms, 0.3 s, 1.8 s, 2 min 5 s, 1 h 4 min.
+func Duration(ms int64) string {
 	switch {
 	case ms <= 0:
 		return "<1 ms"
@@ -62,7 +62,8 @@ func two(big int64, bigUnit string, small int64, smallUnit string) string {
 	return fmt.Sprintf("%d %s %d %s", big, bigUnit, small, smallUnit)
 }
 
-func rate(perSecond float64) string {
+// Rate writes tokens a second: 3.4 tok/s, 38 tok/s.
+func Rate(perSecond float64) string {
 	if perSecond < 9.95 {
 		return short(perSecond) + " tok/s"
 	}

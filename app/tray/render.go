@@ -201,7 +201,7 @@ func count(m Metrics) string {
 	}
 	parts := []string{plural(m.Calls, "call")}
 	if m.InFlight > 0 {
-		parts = append(parts, number(m.InFlight)+" in flight")
+		parts = append(parts, Number(m.InFlight)+" in flight")
 	}
 	if m.Errors > 0 {
 		parts = append(parts, plural(m.Errors, "error"))
@@ -214,7 +214,7 @@ func last(s State) string {
 		return ""
 	}
 	c := s.Recent[0]
-	parts := []string{modelName(c), duration(c.LatencyMs)}
+	parts := []string{modelName(c), Duration(c.LatencyMs)}
 	outcome := outcome(c)
 	if outcome != "" {
 		parts = append(parts, outcome)
@@ -226,7 +226,7 @@ func last(s State) string {
 		parts = append(parts, "tokens unknown")
 	}
 	if c.TokensPerSecond > 0 {
-		parts = append(parts, rate(c.TokensPerSecond))
+		parts = append(parts, Rate(c.TokensPerSecond))
 	}
 	return "Last: " + strings.Join(parts, " · ")
 }
@@ -238,7 +238,7 @@ func percentiles(m Metrics) string {
 		ms   *int64
 	}{{"p50", m.P50Ms}, {"p95", m.P95Ms}, {"first token", m.FirstTokenMs}} {
 		if p.ms != nil {
-			parts = append(parts, p.name+" "+duration(*p.ms))
+			parts = append(parts, p.name+" "+Duration(*p.ms))
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -268,9 +268,9 @@ func recentLabel(c Call, s State) string {
 	if c.Verdict != "upstream-error" { // its status has said it
 		parts = append(parts, outcome(c))
 	}
-	parts = append(parts, duration(c.LatencyMs))
+	parts = append(parts, Duration(c.LatencyMs))
 	if c.TokensPerSecond > 0 {
-		parts = append(parts, rate(c.TokensPerSecond))
+		parts = append(parts, Rate(c.TokensPerSecond))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }

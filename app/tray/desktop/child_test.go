@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 type order struct {
 	Show  *tray.State
 	Flood time.Duration // show states that differ in everything, without pause, for that long
+	CPU   bool          // say how much processor time was used so far
 }
 
 // runChild is the program. What it hears and says goes to out, a line each.
@@ -60,6 +62,9 @@ func runChild(in io.Reader, out io.Writer) {
 			if o.Show != nil {
 				driver.Show(tray.Render(*o.Show))
 			}
+			if o.CPU {
+				say("cpu %d", cpuTime())
+			}
 			if o.Flood > 0 {
 				work.Go(func() { flood(ctx, driver, o.Flood); say("flooded") })
 			}
@@ -81,6 +86,15 @@ func runChild(in io.Reader, out io.Writer) {
 	if err := goleak.Find(); err != nil {
 		say("leaked %v", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
+}
+
+// cpuTime is the processor time that this process has used.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return -1
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func flood(ctx context.Context, driver *desktop.Driver, d time.Duration) {
@@ -110,14 +124,14 @@ func busyState(n int64) tray.State {
 
 // child is a running program with a tray.
 type child struct {
-	t     *testing.T
+	t     testing.TB
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
 }
 
 // startChild starts the program; the environment decides which bus it finds.
-func startChild(t *testing.T, env []string) *child {
+func startChild(t testing.TB, env []string) *child {
 	t.Helper()
 	if raceDetector {
 		t.Skip("the toolkit has a data race of its own: not under the race detector")

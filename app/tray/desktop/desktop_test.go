@@ -296,6 +296,25 @@ func TestEveryStartHasIconTitleAndTooltip(t *testing.T) {
 	}
 }
 
+// tray.md: "Recent calls" is brought up to date when the menu opens, where the host tells; else a second later.
+func TestOpeningTheMenuBringsRecentCallsUpToDate(t *testing.T) {
+	c, item, bus := started(t, busyState(1))
+	monitor := bus.Monitor(t)
+	begin := time.Now()
+	next := busyState(1)
+	next.Recent[0].Model = "another"
+	next.Recent[0].Verdict = "cancelled"
+	c.show(next)
+	item.AwaitLabel(t, soon, "Last: another*") // so the program has heard of it
+	monitor.Reset()
+	item.Open(t)
+	item.AwaitLabel(t, soon, "Recent calls/00:00:01 another*")
+	if took := monitor.Signals()[0].At.Sub(begin); took > 900*time.Millisecond {
+		t.Errorf("the list was brought up to date after %v, which is not because of the opening", took)
+	}
+	c.ends(soon)
+}
+
 func TestTheWholeMenuIsThereInOneReadOfTheLabels(t *testing.T) {
 	c, item, _ := started(t, running())
 	got := strings.Join(item.Menu(t).Labels(), "\n")

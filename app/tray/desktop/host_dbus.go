@@ -66,8 +66,10 @@ func (d *Driver) session(ctx context.Context) {
 	}
 
 	pool, end := d.open(*d.view.Load())
-	if owned, err := bus.owned(ctx, fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", os.Getpid())); err != nil || !owned {
-		// The toolkit reached no bus. It holds no connection then, and ending it would be a nil dereference.
+	// Asked even when ctx is over by now, since it decides how to end: a toolkit that reached no bus holds no
+	// connection, and ending it would be a nil dereference.
+	name := fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", os.Getpid())
+	if owned, err := bus.owned(context.WithoutCancel(ctx), name); err != nil || !owned {
 		d.lost(ctx, bus)
 		return
 	}

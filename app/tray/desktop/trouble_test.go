@@ -181,3 +181,15 @@ func TestEndingDoesNotWaitForABusThatIsStuck(t *testing.T) {
 		t.Errorf("ending took %v, want about 1 s", took)
 	}
 }
+
+func TestEndingAtAnyMomentOfTheStartIsClean(t *testing.T) {
+	t.Parallel()
+	bus := dbustest.StartBus(t)
+	bus.StartWatcher(t)
+	for n := range 20 {
+		child := startChild(t, bus.Env())
+		child.show(running())
+		time.Sleep(time.Duration(n) * time.Millisecond) // the whole start takes about ten
+		child.ends(soon)
+	}
+}

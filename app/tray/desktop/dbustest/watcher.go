@@ -23,6 +23,7 @@ type Watcher struct {
 type registration struct {
 	owner string
 	path  dbus.ObjectPath
+	at    time.Time
 }
 
 // StartWatcher brings up a panel on the bus.
@@ -51,9 +52,9 @@ func (b *Bus) StartWatcher(t testing.TB) *Watcher {
 
 // register takes a path, as our toolkit sends it, or a bus name, as others do.
 func (w *Watcher) register(service string, sender dbus.Sender) *dbus.Error {
-	r := registration{owner: string(sender), path: dbus.ObjectPath(service)}
+	r := registration{owner: string(sender), path: dbus.ObjectPath(service), at: time.Now()}
 	if !r.path.IsValid() {
-		r = registration{owner: service, path: "/StatusNotifierItem"}
+		r.owner, r.path = service, "/StatusNotifierItem"
 	}
 	select {
 	case w.registered <- r:
@@ -89,6 +90,12 @@ func (w *Watcher) Item(t testing.TB, timeout time.Duration) *Item {
 	item := w.Registered(t, timeout)
 	item.settle(t)
 	return item
+}
+
+// ItemAt waits for the next icon like Item, and returns when it registered.
+func (w *Watcher) ItemAt(t testing.TB, timeout time.Duration) time.Time {
+	t.Helper()
+	return w.Item(t, timeout).at
 }
 
 // NoItem fails the test when an icon registers within the given time.
