@@ -48,6 +48,7 @@ func (s *Server) redirectToConsole(w http.ResponseWriter, r *http.Request) {
 	}
 	// A constant, so that nothing of the request can lead elsewhere; temporary, so that no browser keeps it.
 	w.Header().Set("Location", "/console/")
+	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusFound)
 }
 

@@ -16,7 +16,7 @@ const (
 	eventPing     = 15 * time.Second
 	eventRetry    = time.Second
 	eventDeadline = 5 * time.Second // for a page that stopped reading
-	eventCalls    = 200             // in the first event, and in any later one
+	eventCalls    = 200             // that a page begins with
 )
 
 // serveEvents shows a page what happens: "status" whenever it changes, "calls" with those that ended since the last
@@ -89,8 +89,8 @@ func (e *eventSource) sendChanges() (sent int, err error) {
 		sent++
 	}
 	page := e.s.metrics.After(e.cursor, 0)
-	if over := len(page.Calls) - eventCalls; over > 0 {
-		page.Calls = page.Calls[over:] // the last ones; the whole is at /metrics
+	if over := len(page.Calls) - eventCalls; over > 0 && e.cursor == 0 {
+		page.Calls = page.Calls[over:] // a page that begins wants the last ones; all are at /metrics
 	}
 	if !e.begun || page.Next != e.cursor {
 		if err := e.stream.Send(strconv.FormatUint(page.Next, 10), "calls", page); err != nil {

@@ -88,13 +88,13 @@ func (f *uiFolder) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil && !hasExtension(name) {
 		name = indexPage
 		file, info, err = f.open(name)
-		if err != nil {
-			writeError(w, r.URL.Path, http.StatusNotFound, "not_found", "the UI folder has no index.html")
-			return
-		}
 	}
 	if err != nil {
-		notFound(w, r.URL.Path)
+		message := "not found"
+		if name == indexPage {
+			message = "the UI folder has no index.html"
+		}
+		writeError(w, r.URL.Path, http.StatusNotFound, "not_found", message)
 		return
 	}
 	defer file.Close()
@@ -190,13 +190,11 @@ func (f *uiFolder) open(name string) (*os.File, fs.FileInfo, error) {
 func fileName(urlPath string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(urlPath, "/")
 	name = strings.TrimSuffix(name, "/")
-	if !ok {
-		return "", false
+	if urlPath == "/" {
+		return indexPage, true
 	}
-	if name == "" {
-		return indexPage, urlPath == "/"
-	}
-	if !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00") || name[0] == '.' || strings.Contains(name, "/.") {
+	if !ok || !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00") || name[0] == '.' ||
+		strings.Contains(name, "/.") {
 		return "", false
 	}
 	return name, true
