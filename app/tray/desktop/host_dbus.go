@@ -55,7 +55,8 @@ func (d *Driver) session(ctx context.Context) {
 	}
 	defer bus.close()
 
-	if err := bus.awaitWatcher(ctx, watcherPatience, func() { d.unavailable(noPanel(os.Getenv("XDG_CURRENT_DESKTOP"))) }); err != nil {
+	late := func() { d.unavailable(noPanel, wayToAPanel(os.Getenv("XDG_CURRENT_DESKTOP"))) }
+	if err := bus.awaitWatcher(ctx, watcherPatience, late); err != nil {
 		d.lost(ctx, bus)
 		return
 	}
@@ -115,14 +116,16 @@ func (d *Driver) lost(ctx context.Context, b *bus) {
 	}
 }
 
-// noPanel says what to install so that there is a place for the icon. On Linux only the bus and the watcher on it
-// count: a DISPLAY tells nothing.
-func noPanel(desktop string) (text, way string) {
-	text = "no panel that shows tray icons (nobody answers to " + watcherName + ")"
+// noPanel is why there is no icon when nobody shows icons. On Linux only the bus and the watcher on it count: a
+// DISPLAY tells nothing.
+const noPanel = "no panel that shows tray icons (nobody answers to " + watcherName + ")"
+
+// wayToAPanel says what to install so that there is a place for the icon.
+func wayToAPanel(desktop string) string {
 	if strings.Contains(strings.ToLower(desktop), "gnome") {
-		return text, "install gnome-shell-extension-appindicator and log in again"
+		return "install gnome-shell-extension-appindicator and log in again"
 	}
-	return text, "add the status tray to your panel; on GNOME install gnome-shell-extension-appindicator"
+	return "add the status tray to your panel; on GNOME install gnome-shell-extension-appindicator"
 }
 
 // setIcon guards the one setter that panics when the bus has just ended and our own connection has not yet heard.
