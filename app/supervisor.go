@@ -219,7 +219,10 @@ func (s *supervisor) drain(r *run, ended <-chan error, cut chan struct{}) {
 	abort := s.abort
 	for {
 		select {
-		case <-ended:
+		case err := <-ended:
+			if err != nil {
+				s.log.Warn("server ended while it drained", "err", err)
+			}
 			return
 		case <-abort:
 			abort = nil

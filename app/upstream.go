@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -68,7 +69,7 @@ func (s *scout) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	reach, detail := upstream.Probe(ctx, target)
-	if context.Cause(ctx) == context.Canceled { // the app ends: what the probe says means nothing
+	if errors.Is(ctx.Err(), context.Canceled) { // the app ends: what the probe says means nothing
 		return
 	}
 	s.log.Debug("upstream probed", "upstream", target.Name, "reach", reach, "detail", detail)

@@ -21,7 +21,7 @@ func (c *cli) callsCommand() *cobra.Command {
 		Short: "List the calls that passed through the proxy, oldest first",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, _, err := c.daemon(cmd.Context())
+			daemon, err := c.daemon(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ func (c *cli) openCommand() *cobra.Command {
 			if len(args) > 1 || target != protocol.OpenStudio && target != protocol.OpenConsole {
 				return withCode(exitUsage, hint.With(fmt.Errorf("cannot open %q", args), "open studio, or open console"))
 			}
-			daemon, _, err := c.daemon(cmd.Context())
+			daemon, err := c.daemon(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
-	"chatwright.dev/tray/server/protocol"
 )
 
 // cli is one run of the command line.
@@ -115,16 +115,16 @@ func (c *cli) load() (settings.Settings, paths.Paths, error) {
 }
 
 // daemon finds the companion that runs, for the commands that need one.
-func (c *cli) daemon(ctx context.Context) (*client.Client, protocol.Discovery, error) {
+func (c *cli) daemon(ctx context.Context) (*client.Client, error) {
 	where, err := c.whereabouts()
 	if err != nil {
-		return nil, protocol.Discovery{}, err
+		return nil, err
 	}
-	daemon, found, err := instance.Running(ctx, where)
+	daemon, _, err := instance.Running(ctx, where)
 	if err != nil {
-		return nil, protocol.Discovery{}, notRunning(err)
+		return nil, notRunning(err)
 	}
-	return daemon, found, nil
+	return daemon, nil
 }
 
 // notRunning words what instance.Running said for a person.
@@ -132,7 +132,7 @@ func notRunning(err error) error {
 	if exitCode(err) != exitNotRunning {
 		return err
 	}
-	return withCode(exitNotRunning, hint.With(fmt.Errorf("Chatwright is not running"), "start it: chatwright-tray start"))
+	return withCode(exitNotRunning, hint.With(errors.New("Chatwright is not running"), "start it: chatwright-tray start"))
 }
 
 func exitCodesTopic() *cobra.Command {

@@ -23,7 +23,7 @@ func (c *cli) statusCommand() *cobra.Command {
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			daemon, _, err := c.daemon(ctx)
+			daemon, err := c.daemon(ctx)
 			if err != nil {
 				return err
 			}
