@@ -1,0 +1,4 @@
+package client
+
+// ReadEvents is the parser of event streams.
+var ReadEvents = readEvents
