@@ -19,7 +19,8 @@ type publisher struct {
 	board    board
 	metrics  *metrics.Store
 	status   *watch.Value[protocol.Status]
-	// observe is told of the calls that ended since the last status, before that status is composed.
+	// observe is told of the calls that ended since the last status, before that status is composed; in a flood, of
+	// those that the store still holds.
 	observe func([]protocol.Call)
 }
 

@@ -29,9 +29,11 @@ type scout struct {
 	selector *upstream.Selector
 	board    board
 	log      *slog.Logger
-	memory   *memory       // when each upstream last answered
-	ask      chan struct{} // capacity 1: one more probe is wanted
-	failed   int           // 5xx answers in a row; used by observe alone
+	memory   *memory          // when each upstream last answered
+	ask      chan struct{}    // capacity 1: one more probe is wanted
+	clock    func() time.Time // the wall clock; it runs on while the machine sleeps
+	reach    func(context.Context, *upstream.Target) (protocol.Reach, string)
+	failed   int // 5xx answers in a row; used by observe alone
 }
 
 // Ask wants the upstream probed soon. It never blocks.
@@ -46,7 +48,7 @@ func (s *scout) Ask() {
 func (s *scout) Run(ctx context.Context) error {
 	ticker := time.NewTicker(wakePeriod)
 	defer ticker.Stop()
-	last := time.Now().Round(0) // the wall clock alone: the monotonic one stands still in sleep
+	last := s.clock()
 	for {
 		select {
 		case <-ctx.Done():
@@ -54,7 +56,7 @@ func (s *scout) Run(ctx context.Context) error {
 		case <-s.ask:
 			s.probe(ctx)
 		case <-ticker.C:
-			now := time.Now().Round(0)
+			now := s.clock()
 			if now.Sub(last) > wakePeriod+wakeJump {
 				s.log.Info("woke from sleep", "slept", now.Sub(last).Round(time.Second))
 				s.probe(ctx)
@@ -68,7 +70,7 @@ func (s *scout) probe(ctx context.Context) {
 	target := s.selector.Load()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	reach, detail := upstream.Probe(ctx, target)
+	reach, detail := s.reach(ctx, target)
 	if errors.Is(ctx.Err(), context.Canceled) { // the app ends: what the probe says means nothing
 		return
 	}

@@ -74,6 +74,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		selector: a.selector, board: a.board, log: log,
 		memory: newMemory(cfg.Paths.StateFile, log),
 		ask:    make(chan struct{}, 1),
+		clock:  func() time.Time { return time.Now().Round(0) }, // without its monotonic part, which stands still in sleep
+		reach:  upstream.Probe,
 	}
 	a.scout.Ask()
 	a.publisher.observe = a.scout.observe

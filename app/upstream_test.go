@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
+)
+
+// newScout makes a scout of an upstream that is never really asked; probes are counted.
+func newScout(t *testing.T) (*scout, *atomic.Int64) {
+	t.Helper()
+	target, err := upstream.Parse("http://localhost:11434/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes := &atomic.Int64{}
+	log := slog.New(slog.DiscardHandler)
+	return &scout{
+		selector: upstream.NewSelector(target),
+		board:    newBoard(parts{phase: protocol.PhaseRunning, upstream: describe(target, protocol.ReachUnknown, "")}),
+		log:      log, memory: newMemory(filepath.Join(t.TempDir(), "state.json"), log),
+		ask: make(chan struct{}, 1), clock: time.Now,
+		reach: func(context.Context, *upstream.Target) (protocol.Reach, string) {
+			probes.Add(1)
+			return protocol.ReachOK, ""
+		},
+	}, probes
+}
+
+func TestWhatCallsSayOfTheUpstream(t *testing.T) {
+	ok := protocol.Call{Status: 200, Verdict: protocol.VerdictComplete}
+	broken := protocol.Call{Status: 500, Verdict: protocol.VerdictUpstreamError}
+	badRequest := protocol.Call{Status: 400, Verdict: protocol.VerdictUpstreamError}
+	refused := protocol.Call{Verdict: protocol.VerdictUnreachable, Error: "connection refused at localhost:11434"}
+	loading := protocol.Call{Model: "llama3.2", Status: 503, Verdict: protocol.VerdictLoading}
+	left := protocol.Call{Status: 499, Verdict: protocol.VerdictCancelled}
+	other := protocol.Call{Verdict: protocol.VerdictUnreachable, Upstream: "another"}
+	for _, c := range []struct {
+		name  string
+		calls []protocol.Call
+		want  protocol.Reach
+	}{
+		{"an answer", []protocol.Call{ok}, protocol.ReachOK},
+		{"a refused connection", []protocol.Call{ok, refused}, protocol.ReachDown},
+		{"two 5xx in a row", []protocol.Call{ok, broken, broken}, protocol.ReachOK},
+		{"three 5xx in a row", []protocol.Call{ok, broken, broken, broken}, protocol.ReachDown},
+		{"three 5xx with an answer between", []protocol.Call{broken, broken, ok, broken}, protocol.ReachOK},
+		{"a caller that leaves says nothing", []protocol.Call{refused, left}, protocol.ReachDown},
+		{"a caller's own mistake is an answer", []protocol.Call{refused, badRequest}, protocol.ReachOK},
+		{"a model that loads", []protocol.Call{refused, loading}, protocol.ReachLoading},
+		{"a call to the upstream before", []protocol.Call{ok, other}, protocol.ReachOK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := newScout(t)
+			for i := range c.calls {
+				if c.calls[i].Upstream == "" {
+					c.calls[i].Upstream = s.selector.Load().Name
+				}
+			}
+			s.observe(c.calls)
+			if got := s.board.Get().upstream.Reach; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			noticed := slices.ContainsFunc(s.board.Get().notices, func(n protocol.Notice) bool { return n.Cause == causeUpstream })
+			if noticed != (c.want == protocol.ReachDown) {
+				t.Errorf("a notice is shown: %v, but the upstream is %s", noticed, c.want)
+			}
+		})
+	}
+}
+
+func TestNoticeOfADeadUpstreamSaysWhenItLastAnswered(t *testing.T) {
+	s, _ := newScout(t)
+	base := s.selector.Load().BaseURL.String()
+	s.memory.Answered(base, time.Date(2026, time.November, 29, 14, 2, 0, 0, time.Local))
+	s.report(s.selector.Load(), protocol.ReachDown, "connection refused")
+	if got := s.board.Get().notices[0].Hint; !strings.HasPrefix(got, "It last answered 29 November, 14:02. ") {
+		t.Errorf("hint: got %q", got)
+	}
+}
+
+// The upstream is probed at start and after sleep, and never in a loop.
+func TestProbesAtStartAndAfterSleepOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, probes := newScout(t)
+		s.ask = make(chan struct{}, 1)
+		var slept atomic.Int64
+		s.clock = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		s.Ask()
+		go func() { ended <- s.Run(ctx) }()
+		time.Sleep(24 * time.Hour) // fake time
+		synctest.Wait()
+		if got := probes.Load(); got != 1 {
+			t.Errorf("probes in a day awake: got %d, want the one at start", got)
+		}
+		slept.Store(int64(8 * time.Hour))
+		time.Sleep(2 * wakePeriod)
+		synctest.Wait()
+		if got := probes.Load(); got != 2 {
+			t.Errorf("probes after a night's sleep: got %d, want one more", got)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
