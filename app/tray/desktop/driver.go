@@ -14,9 +14,6 @@ import (
 	"chatwright.dev/tray/app/tray"
 )
 
-// title is the name that panels show, and from which they make the ID under which they remember the icon.
-const title = "Chatwright Tray"
-
 // clickQueue is how many clicks may wait for the app; a person does not click that fast.
 const clickQueue = 64
 

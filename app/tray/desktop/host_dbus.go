@@ -16,6 +16,9 @@ import (
 	"chatwright.dev/tray/assets"
 )
 
+// title is the name that panels show, and from which the toolkit makes the ID under which they remember the icon.
+const title = "Chatwright Tray"
+
 const (
 	// watcherPatience is how long a panel may take to appear before the person hears that there is none. Sessions
 	// start their programs and their panel at the same time.
