@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -88,46 +87,6 @@ func parse(t testing.TB, baseURL string) *upstream.Target {
 		t.Fatalf("parsing %s: %v", baseURL, err)
 	}
 	return target
-}
-
-// rawUpstream answers each request of a connection with what respond writes to it. It ends the connection when respond
-// returns false.
-func rawUpstream(t testing.TB, respond func(conn net.Conn, request *http.Request, nth int) bool) *upstream.Target {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	nth := 0
-	all.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer conn.Close()
-				stop := context.AfterFunc(ctx, func() { conn.Close() })
-				defer stop()
-				serveRaw(conn, func(conn net.Conn, r *http.Request) bool {
-					mu.Lock()
-					nth++
-					n := nth
-					mu.Unlock()
-					return respond(conn, r, n)
-				})
-			})
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		listener.Close()
-		all.Wait()
-	})
-	return parse(t, "http://"+listener.Addr().String()+"/v1")
 }
 
 // do sends one request and reads the whole answer.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 
 	"chatwright.dev/tray/server/internal/httpx"
 	"chatwright.dev/tray/server/protocol"
@@ -48,6 +49,22 @@ func (c *call) fail(err error) {
 		c.w.Header().Set("Connection", "close")
 	}
 	WriteError(c, f.status, f.message, typ, f.code)
+	if f.status == http.StatusRequestEntityTooLarge {
+		c.linger()
+	}
+}
+
+// lingerTime bounds how long the rest of a refused body is thrown away.
+const lingerTime = 500 * time.Millisecond
+
+// linger takes what the caller is still sending. Closing on unread bytes resets the connection, and the reset
+// overtakes the answer that says why: many clients then report a broken connection and no 413.
+func (c *call) linger() {
+	control := http.NewResponseController(c.w)
+	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, c.in.Body)
 }
 
 func (c *call) explain(err error) failure {

@@ -55,7 +55,7 @@ func (t *repeater) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // stale says whether the call may be sent once more.
 func (t *repeater) stale(ctx context.Context, err error) bool {
-	if t.body != nil && (!t.body.whole || t.body.failure() != nil) {
+	if t.body != nil && (!t.body.whole || len(t.body.head) > keepBody || t.body.failure() != nil) {
 		return false
 	}
 	t.mu.Lock()
