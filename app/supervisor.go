@@ -172,7 +172,6 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 		s.board.Update(func(p parts) parts { p.addr = addr; return p })
 		s.board.setPhase(protocol.PhaseRunning, "")
 		s.board.clear("port")
-		s.board.clear("server")
 		r.served = true
 		r.settle(nil)
 
@@ -292,8 +291,6 @@ func (s *supervisor) pausing(pause time.Duration, next phase) phase {
 func (s *supervisor) broken(cause error) phase {
 	return func(ctx context.Context, r *run) (phase, error) {
 		s.board.setPhase(protocol.PhaseFailed, cause.Error())
-		s.board.notify(protocol.Notice{Cause: "server", Text: "The server ended: " + cause.Error(),
-			Hint: hint.Of(cause), Since: time.Now()})
 		r.settle(cause)
 		r.failures = nil
 		return s.waitForStart(ctx, r)
@@ -303,7 +300,6 @@ func (s *supervisor) broken(cause error) phase {
 func (s *supervisor) stopped(ctx context.Context, r *run) (phase, error) {
 	s.board.setPhase(protocol.PhaseStopped, "")
 	s.board.clear("port")
-	s.board.clear("server")
 	s.log.Info("server stopped")
 	if n := len(r.waiting); n > 0 && r.waiting[n-1].action != protocol.ServerStop {
 		return s.starting, nil // asked for while the server drained; what was asked last holds
@@ -333,18 +329,11 @@ func (s *supervisor) waitForStart(ctx context.Context, r *run) (phase, error) {
 func (s *supervisor) blocked(held *PortHeldError) phase {
 	return func(_ context.Context, r *run) (phase, error) {
 		s.board.setPhase(protocol.PhaseBlocked, held.Holder)
-		s.board.notify(protocol.Notice{Cause: "port", Text: held.Addr + " is held by " + orAnother(held.Holder),
+		s.board.notify(protocol.Notice{Cause: "port", Text: "The port is taken", // the status row says by whom
 			Hint: "Stop that program, or set another address (addr) in tray.toml.", Since: time.Now()})
 		r.settle(held)
 		return s.pausing(retryHeldPort, s.starting), nil
 	}
-}
-
-func orAnother(holder string) string {
-	if holder == "" {
-		return "another program"
-	}
-	return holder
 }
 
 // external is the phase in which another companion holds the address. Its metrics are shown; stopping it is not ours

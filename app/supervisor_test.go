@@ -171,16 +171,16 @@ func TestServerThatFailsIsTriedAgainWithGrowingPausesAndThenGivenUp(t *testing.T
 		if st.served != 6 {
 			t.Errorf("tries: got %d, want the first and 5 restarts", st.served)
 		}
-		if n := st.board.Get().notices; len(n) != 1 || n[0].Text != "The server ended: accept: too many open files" {
-			t.Errorf("notices: got %+v", n)
+		if got, want := st.board.Get().detail, "accept: too many open files"; got != want {
+			t.Errorf("detail: got %q, want %q", got, want)
 		}
 		st.set(func() { st.serveErr = nil })
 		if err := st.Do(t.Context(), protocol.ServerStart); err != nil {
 			t.Error(err)
 		}
 		st.wantPhase(t, protocol.PhaseRunning)
-		if n := st.board.Get().notices; len(n) != 0 {
-			t.Errorf("the notice outlived its cause: %+v", n)
+		if got := st.board.Get().detail; got != "" {
+			t.Errorf("the detail outlived its cause: %q", got)
 		}
 	})
 }

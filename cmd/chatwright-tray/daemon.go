@@ -197,11 +197,12 @@ func (c *cli) started(s protocol.Status) error {
 			fmt.Errorf("another Chatwright server is running on %s; the tray (pid %d) shows its calls", s.Addr, s.PID),
 			"end the tray again: chatwright-tray stop"))
 	}
-	text, way := "the server is "+string(s.Phase), "end the tray again: chatwright-tray stop"
-	for _, n := range s.Notices {
-		text, way = n.Text, n.Hint
+	why := string(s.Phase)
+	if s.Detail != "" {
+		why += ": " + s.Detail
 	}
-	return hint.With(fmt.Errorf("the tray runs (pid %d) but does not serve: %s", s.PID, text), way)
+	return hint.With(fmt.Errorf("the tray runs (pid %d) but does not serve on %s (%s)", s.PID, s.Addr, why),
+		"put that right and choose Server, Start in its menu, or end it again: chatwright-tray stop")
 }
 
 // reasonOf finds what the daemon said before it ended, in the part of the log that is new since it was started.

@@ -1,5 +1,3 @@
-//go:build !darwin || cgo
-
 package main
 
 import (
@@ -9,9 +7,6 @@ import (
 	"chatwright.dev/tray/app/tray/desktop"
 	"chatwright.dev/tray/server/protocol"
 )
-
-// hasDesktop says whether this build can show a tray.
-const hasDesktop = true
 
 // runWithTray runs the app with a tray. The tray has the main goroutine, as some systems demand; it comes once the app
 // answers, and goes as soon as the app begins to end.

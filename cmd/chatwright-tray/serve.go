@@ -39,7 +39,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
 		Hangup: hangup, Abort: abort,
 	}
-	if headless || !hasDesktop {
+	if headless {
 		err = app.Run(ctx, cfg)
 	} else {
 		err = c.runWithTray(ctx, cfg)
@@ -97,9 +97,7 @@ func (c *cli) sayReady(s protocol.Status) {
 	case protocol.PhaseExternal:
 		c.warn("another Chatwright server runs on " + s.Addr + "; its calls are shown")
 	default:
-		for _, n := range s.Notices {
-			c.warn(n.Text)
-		}
+		c.warn("the server on " + s.Addr + " is " + string(s.Phase) + ": " + s.Detail)
 	}
 }
 
