@@ -2,9 +2,11 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -80,16 +82,12 @@ func syntaxError(err error, name string) error {
 
 // unknownKey quotes the key, clipped, and offers the one that was probably meant.
 func unknownKey(key string, known map[string]entry) error {
-	keys := make([]string, 0, len(known))
-	for k := range known {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(known))
 	way := "the settings are: " + strings.Join(keys, ", ")
+	nearest := max(1, len(key)/2) + 1 // further than half the word is another word
 	for _, k := range keys {
-		if strings.EqualFold(strings.ReplaceAll(key, "_", "-"), k) || distance(key, k) <= 2 {
-			way = "did you mean " + k + "?"
-			break
+		if d := distance(key, k); d < nearest {
+			nearest, way = d, "did you mean "+k+"?"
 		}
 	}
 	return hint.With(fmt.Errorf("unknown setting %q", clip(key)), way)
@@ -204,17 +202,9 @@ func noteKey(parser *unstable.Parser, lines map[string]int, prefix string, node 
 
 // sortedByLine puts the first mistake first.
 func sortedByLine(flat map[string]any, lines map[string]int) []string {
-	keys := make([]string, 0, len(flat))
-	for key := range flat {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if lines[a] != lines[b] {
-			return lines[a] - lines[b]
-		}
-		return strings.Compare(a, b)
+	return slices.SortedFunc(maps.Keys(flat), func(a, b string) int {
+		return cmp.Or(lines[a]-lines[b], strings.Compare(a, b))
 	})
-	return keys
 }
 
 // distance is how many letters must be put in, left out or exchanged to make b of a; far is far enough for long words.
