@@ -192,7 +192,8 @@ func (p *fixtureParser) close() error {
 func (p *fixtureParser) syntax(err error) error {
 	offset := p.dec.InputOffset()
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
-		offset = bad.Offset
+		// Of the decoder's two ways to find an error, one counts the bad byte and one stands before it.
+		offset = max(bad.Offset, offset+1)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err, offset = errors.New("the JSON ends too early"), int64(len(p.data))

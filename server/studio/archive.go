@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"chatwright.dev/tray/server/internal/httpx"
@@ -39,11 +38,7 @@ type entry struct {
 
 // readArchive judges the whole archive before anything is written. Sizes in headers are only taken at their word when
 // they are too big; unpacking counts for itself. skipped names symlinks and special files.
-func readArchive(file *os.File) (r *zip.Reader, entries []entry, skipped []string, err error) {
-	size, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+func readArchive(file io.ReaderAt, size int64) (r *zip.Reader, entries []entry, skipped []string, err error) {
 	if err := countHeaders(io.NewSectionReader(file, 0, size)); err != nil {
 		return nil, nil, nil, err
 	}

@@ -203,6 +203,7 @@ func verify(c finished) error {
 	if _, has := known["index.html"]; !has {
 		return errors.New("index.html is not recorded")
 	}
+	buf := make([]byte, 128<<10) // one for all files: this runs at every start
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -217,7 +218,7 @@ func verify(c finished) error {
 			return fmt.Errorf("%s is not a regular file", name)
 		}
 		delete(known, name)
-		return verifyFile(root, wanted)
+		return verifyFile(root, wanted, buf)
 	})
 	if err != nil {
 		return err
@@ -228,14 +229,14 @@ func verify(c finished) error {
 	return nil
 }
 
-func verifyFile(root *os.Root, wanted fileRecord) error {
+func verifyFile(root *os.Root, wanted fileRecord, buf []byte) error {
 	file, err := root.Open(wanted.Name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	sum := sha256.New()
-	size, err := io.Copy(sum, file)
+	size, err := io.CopyBuffer(sum, struct{ io.Reader }{file}, buf) // a bare *os.File would bring a buffer of its own
 	switch {
 	case err != nil:
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -93,7 +94,8 @@ func (s *Store) decide(m Manifest) (c Copy, done bool, err error) {
 	}
 	target := filepath.Join(s.cfg.CacheDir, m.Version)
 	for _, c := range copies {
-		if c.Dir == target && c.SHA256 == m.SHA256 && s.intact(c) {
+		// A legacy copy will do as long as there is no better one; else Current would answer with another than this.
+		if c.Dir == target && c.SHA256 == m.SHA256 && c.Legacy == copies[0].Legacy && s.intact(c) {
 			return c.Copy, true, nil
 		}
 	}
@@ -144,12 +146,11 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, progress fu
 		return Copy{}, err
 	}
 	progress(Progress{Stage: Unpacking, Version: m.Version})
-	fresh := filepath.Join(work, "copy")
 	at := time.Now().UTC()
-	if err := s.build(ctx, fresh, archive, m, raw, at); err != nil {
+	if err := s.build(ctx, filepath.Join(work, "copy"), archive, m, raw, at); err != nil {
 		return Copy{}, err
 	}
-	dir, err := s.place(fresh, filepath.Join(work, "replaced"), m.Version)
+	dir, err := s.place(work, m)
 	if err != nil {
 		return Copy{}, fmt.Errorf("putting the new copy in place: %w", err)
 	}
@@ -159,7 +160,11 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, progress fu
 
 // build makes a finished copy in the folder dir, which must not be there yet.
 func (s *Store) build(ctx context.Context, dir string, archive *os.File, m Manifest, raw []byte, at time.Time) error {
-	r, entries, skipped, err := readArchive(archive)
+	size, err := archive.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	r, entries, skipped, err := readArchive(archive, size)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrArchive, err)
 	}
@@ -184,17 +189,18 @@ func (s *Store) build(ctx context.Context, dir string, archive *os.File, m Manif
 	return describeCopy(root, raw, record{at, m.SHA256, files}, s.cfg.step)
 }
 
-// place gives the finished folder fresh its name. Folders cannot be exchanged in one step everywhere, so a copy that
+// place gives the finished folder work/copy its name. Folders cannot be exchanged in one step everywhere, so a copy that
 // has the name already (the same version with another archive) first takes another, under which it is as finished as
-// before: at each moment one of the two can be served.
-func (s *Store) place(fresh, discard, version string) (string, error) {
-	target := filepath.Join(s.cfg.CacheDir, version)
+// before: at each moment one of the two can be served. What cannot be served goes into work, and with it.
+func (s *Store) place(work string, m Manifest) (string, error) {
+	target := filepath.Join(s.cfg.CacheDir, m.Version)
 	moved := ""
 	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
-		moved = discard
-		if old, err := readCopy(target); err == nil && s.intact(old) {
+		moved = filepath.Join(work, "replaced")
+		if old, err := readCopy(target); err == nil && old.SHA256 != m.SHA256 && s.intact(old) {
 			moved = target + "~" + old.SHA256[:12]
-			if err := os.RemoveAll(moved); err != nil { // the same archive, replaced once before
+			// The same archive may have been replaced once before.
+			if err := os.Rename(moved, filepath.Join(work, "replaced")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return "", err
 			}
 		}
@@ -204,7 +210,7 @@ func (s *Store) place(fresh, discard, version string) (string, error) {
 	}
 	err := s.cfg.step("moved the old copy")
 	if err == nil {
-		err = os.Rename(fresh, target)
+		err = os.Rename(filepath.Join(work, "copy"), target)
 	}
 	if err != nil {
 		if moved != "" {
