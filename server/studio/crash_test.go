@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,9 @@ func TestAnUpdateInAnotherProcess(t *testing.T) {
 	s, err := studio.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if work, _ := filepath.Glob(filepath.Join(cfg.CacheDir, ".tmp-*")); len(work) != 1 {
+		t.Errorf("got %q, want the other's work left alone", work)
 	}
 	if c, ok := s.Current(); ok {
 		t.Errorf("offered %s, which is not finished", c.Dir)
