@@ -46,7 +46,9 @@ func events(t *testing.T, r *servertest.Running, headers ...string) (<-chan even
 		defer close(c)
 		defer resp.Body.Close()
 		var e event
-		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(nil, 16<<20)
+		for lines.Scan() {
 			name, value, _ := strings.Cut(lines.Text(), ": ")
 			switch name {
 			case "id":
@@ -205,7 +207,11 @@ func TestEventsAreFew(t *testing.T) {
 		t.Errorf("got %d events in %s, want at most %d", seen, time.Since(began), want)
 	}
 	for calls < n {
-		calls += countCalls(t, <-c)
+		e, open := <-c
+		if !open {
+			t.Fatalf("the stream ended after %d of %d calls", calls, n)
+		}
+		calls += countCalls(t, e)
 	}
 	if calls != n {
 		t.Errorf("got %d calls, want %d", calls, n)

@@ -134,7 +134,7 @@ func TestGuard(t *testing.T) {
 					case route.method == "OPTIONS":
 					case origin != "" && !originOK:
 						want = 403
-					case origin == "" && fetch.foreign && !(fetch.navigates && route.page):
+					case origin == "" && fetch.foreign && (!fetch.navigates || !route.page):
 						want = 403
 					}
 					got := ask(t, r, route.method, route.path, route.body, headers...)

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 func childUntil(s os.Signal) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, s)
-	fmt.Println("ready", strings.Join(os.Args[1:], " "))
+	fmt.Println("ready", os.Getpid(), strings.Join(os.Args[1:], " "))
 	select {
 	case <-c:
 	case <-time.After(time.Minute):

@@ -29,17 +29,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	calls, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done()))
 	defer cut()
 	open := newConns()
-	hs := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		// net/http answers "OPTIONS *" itself otherwise, past the guard.
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		BaseContext:                  func(net.Listener) context.Context { return calls },
-		ConnState:                    open.track,
-	}
+	hs := s.httpServer(calls, open)
 	served := make(chan error, 1)
 	go func() { served <- hs.Serve(ln) }()
 	s.log.Info("listening", "addr", ln.Addr().String())
@@ -48,16 +38,32 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	select {
 	case <-ctx.Done():
 		s.drain(hs, open)
-		<-served
+		_ = <-served // http.ErrServerClosed, which is what was asked for
 	case err = <-served:
 		err = fmt.Errorf("serving on %s: %w", ln.Addr(), err)
 		open.end()
 		_ = hs.Close()
 	}
 	cut()
-	open.wait()
+	if !open.wait() {
+		s.log.Error("handlers still run though their connections have ended", "connections", open.count())
+	}
 	s.log.Info("stopped listening", "addr", ln.Addr().String())
 	return err
+}
+
+func (s *Server) httpServer(base context.Context, open *conns) *http.Server {
+	return &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		// net/http answers "OPTIONS *" itself otherwise, past the guard.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		BaseContext:                  func(net.Listener) context.Context { return base },
+		ConnState:                    open.track,
+	}
 }
 
 // drain ends what is on hs: at once what waits for nothing, at the end of the grace the rest.
@@ -144,8 +150,9 @@ func (c *conns) count() int {
 // maxUnwind is how long handlers may take to notice that their connection and their context have ended.
 const maxUnwind = 5 * time.Second
 
-// wait returns when every connection has ended, handler and all. It is called once, when the listener is closed.
-func (c *conns) wait() {
+// wait returns when every connection has ended, handler and all, and reports whether they have. It is called once, when
+// the listener is closed.
+func (c *conns) wait() bool {
 	none := make(chan struct{})
 	c.mu.Lock()
 	if c.n == 0 {
@@ -156,6 +163,8 @@ func (c *conns) wait() {
 	c.mu.Unlock()
 	select {
 	case <-none:
+		return true
 	case <-time.After(maxUnwind):
+		return false
 	}
 }

@@ -57,6 +57,7 @@ const (
 // Request is one request that the provider got.
 type Request struct {
 	Scenario string
+	From     string // the caller's address: requests on one connection share it
 	Method   string
 	Path     string // without the scenario: "/v1/models"
 	Query    string
@@ -134,7 +135,7 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	p.mu.Lock()
 	p.seen = append(p.seen, Request{
-		Scenario: name, Method: r.Method, Path: "/" + path, Query: r.URL.RawQuery,
+		Scenario: name, From: r.RemoteAddr, Method: r.Method, Path: "/" + path, Query: r.URL.RawQuery,
 		Header: r.Header.Clone(), Body: string(body), left: ctx.Done(),
 	})
 	close(p.woken)
