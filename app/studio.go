@@ -40,7 +40,7 @@ func (a *app) keepStudio(ctx context.Context) error {
 		return nil
 	case err != nil:
 		a.missStudio(err, have)
-	case newest.Dir != found.Dir:
+	case newest.Dir != found.Dir || newest.SHA256 != found.SHA256:
 		a.serveCopy(newest)
 	}
 	return nil
