@@ -183,7 +183,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 			err = wrapped.Err // "Get http://chatwright/…" tells nobody anything
 		}
 		if localsock.NobodyListens(err) {
-			return nil, hint.With(notRunning{err}, "start it with: chatwright-tray start")
+			return nil, hint.With(notRunningError{err}, "start it with: chatwright-tray start")
 		}
 		return nil, fmt.Errorf("asking the daemon: %w", err)
 	}
@@ -194,11 +194,11 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 	return nil, readError(resp)
 }
 
-// notRunning is ErrNotRunning that keeps its cause, without boring a person with it.
-type notRunning struct{ cause error }
+// notRunningError is ErrNotRunning that keeps its cause, without boring a person with it.
+type notRunningError struct{ cause error }
 
-func (notRunning) Error() string     { return ErrNotRunning.Error() }
-func (n notRunning) Unwrap() []error { return []error{ErrNotRunning, n.cause} }
+func (notRunningError) Error() string     { return ErrNotRunning.Error() }
+func (n notRunningError) Unwrap() []error { return []error{ErrNotRunning, n.cause} }
 
 // readError makes an *Error of any answer that is not a success, whoever gave it.
 func readError(resp *http.Response) error {

@@ -141,7 +141,7 @@ func TestErrorAnswersKeepWhatTheDaemonSaid(t *testing.T) {
 
 func TestAnswersThatAreNotOursAreErrorsAllTheSame(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
-		"an error without our body": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", 502) },
+		"an error without our body": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) },
 		"a redirect":                func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/version", http.StatusFound) },
 		"no JSON":                   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },
 		"half an answer": func(w http.ResponseWriter, _ *http.Request) {
@@ -212,7 +212,7 @@ func TestNotRunningIsToldApartFromNotAnswering(t *testing.T) {
 // A lost answer says nothing about whether the daemon acted, so no request is ever sent twice.
 func TestNothingIsSentTwice(t *testing.T) {
 	var asked atomic.Int64
-	c := daemon(t, func(_ http.ResponseWriter, r *http.Request) {
+	c := daemon(t, func(http.ResponseWriter, *http.Request) {
 		if asked.Add(1)%2 == 0 { // every other one is answered well, in case a connection would be kept for the next
 			panic(http.ErrAbortHandler)
 		}
@@ -230,7 +230,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 }
 
 func TestStatusEventsShowEachState(t *testing.T) {
-	c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+	c := daemon(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "retry: 1000\n\n: ping\n\nid: 1\nevent: x\ndata: {\"phase\":\"starting\"}\n\ndata:{\"phase\":\ndata: \"running\"}\n\ndata: {\"phase\":\"cut")
 	})
 	var got []protocol.Phase

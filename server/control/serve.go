@@ -24,13 +24,15 @@ func (s *Server) Serve(ctx context.Context) error {
 		ConnState:         s.noteState,
 		ErrorLog:          s.errorLog(),
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-
+	served := make(chan struct{})
+	var broken error
+	go func() {
+		defer close(served)
+		broken = srv.Serve(ln)
+	}()
 	select {
-	case err = <-served: // the listener broke; what is in flight still gets its end
-		err = fmt.Errorf("serving the control socket: %w", err)
-		served <- nil
+	case <-served: // the listener broke; what is in flight still gets its end
+		err = fmt.Errorf("serving the control socket: %w", broken)
 	case <-ctx.Done():
 	}
 	s.stop(context.WithoutCancel(ctx), srv)
