@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // socketPath returns a path in a short folder: socket paths are bounded, and t.TempDir is long.
-func socketPath(t *testing.T) string {
+func socketPath(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cli")
 	if err != nil {
@@ -37,7 +37,7 @@ func socketPath(t *testing.T) string {
 }
 
 // serve answers on path with h until the test ends or the returned func is called.
-func serve(t *testing.T, path string, h http.HandlerFunc) (stop func()) {
+func serve(t testing.TB, path string, h http.HandlerFunc) (stop func()) {
 	t.Helper()
 	ln, err := net.Listen("unix", path)
 	if err != nil {

@@ -197,3 +197,15 @@ func TestServeListensItselfAndCanBeAskedFromListenOn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestListenerThatBreaksEndsServeWithItsError(t *testing.T) {
+	ln := newPipes()
+	s := control.New(control.Config{SocketPath: "pipes", Status: watch.New(protocol.Status{})})
+	s.UseListener(ln)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(t.Context()) }()
+	_ = ln.Close()
+	if err := <-done; !errors.Is(err, net.ErrClosed) || !strings.HasPrefix(err.Error(), "serving the control socket: ") {
+		t.Errorf("got %v, want the listener's error", err)
+	}
+}
