@@ -26,6 +26,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if err != nil || r.Method == http.MethodHead {
 		return // nobody listens
 	}
+	defer stream.Close()
 	e := eventSource{s: s, r: r, stream: stream}
 	// A cursor that is none reads from the start, like none at all.
 	e.cursor, _ = strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)

@@ -23,8 +23,7 @@ func (s *Server) statusEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // the client left
 	}
-	// The end of the stream is a write as well, and the deadline of the last event may be long past by then.
-	defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeDeadline)) }()
+	defer stream.Close()
 
 	ping := time.NewTimer(s.cfg.PingEvery)
 	defer ping.Stop()

@@ -56,10 +56,18 @@ func (s *EventStream) Ping() error {
 	return s.flush()
 }
 
-func (s *EventStream) flush() error {
-	defer s.buf.Reset()
+// Close gives the end of the stream, which net/http writes when the handler returns, a deadline of its own: that of the
+// last event may be long past by then, and a stream that ended well would look broken.
+func (s *EventStream) Close() { s.renewDeadline() }
+
+func (s *EventStream) renewDeadline() {
 	// A writer without deadlines (a test's recorder) is written to without one.
 	_ = s.ctl.SetWriteDeadline(time.Now().Add(s.deadline))
+}
+
+func (s *EventStream) flush() error {
+	defer s.buf.Reset()
+	s.renewDeadline()
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
 		return err
 	}
