@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -38,11 +39,15 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	select {
 	case <-ctx.Done():
 		s.drain(hs, open)
-		_ = <-served // http.ErrServerClosed, which is what was asked for
+		err = <-served
 	case err = <-served:
-		err = fmt.Errorf("serving on %s: %w", ln.Addr(), err)
 		open.end()
-		_ = hs.Close()
+		_ = hs.Close() // the listener broke: there is nothing more to say than that
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	} else {
+		err = fmt.Errorf("serving on %s: %w", ln.Addr(), err)
 	}
 	cut()
 	if !open.wait() {
