@@ -181,21 +181,22 @@ func (c *demoCall) opening(id, arguments string) object {
 	}
 }
 
-// stream sends the answer in chunks. With usage, every chunk but the last carries "usage": null, as OpenAI does it.
-func (d demo) stream(w http.ResponseWriter, r *http.Request, a *demoAnswer, usage bool) error {
+// stream sends the answer in chunks. The usage always comes: in a chunk of its own where it was asked for, as OpenAI
+// does it (every chunk before that carries "usage": null), else with the finish reason, as other servers do it.
+func (d demo) stream(w http.ResponseWriter, r *http.Request, a *demoAnswer, usageAsked bool) error {
 	startStream(w)
-	for _, choices := range a.chunks() {
-		chunk := a.chunk(choices)
-		if usage {
+	choices := a.chunks()
+	if usageAsked {
+		choices = append(choices, []any{})
+	}
+	for i, c := range choices {
+		chunk := a.chunk(c)
+		if usageAsked {
 			chunk["usage"] = nil
 		}
-		if err := d.sendChunk(w, r, event(chunk)); err != nil {
-			return err
+		if i == len(choices)-1 {
+			chunk["usage"] = a.usage()
 		}
-	}
-	if usage {
-		chunk := a.chunk([]any{})
-		chunk["usage"] = a.usage()
 		if err := d.sendChunk(w, r, event(chunk)); err != nil {
 			return err
 		}
