@@ -56,6 +56,11 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 		return a.useUpstream("demo")
 	case tray.UseConfigured:
 		return a.useUpstream(a.settings.Load().Upstream)
+	case tray.MenuOpened:
+		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
+			a.scout.Ask()
+		}
+		return nil
 	case tray.Quit:
 		a.shutdown(nil)
 		return nil

@@ -157,6 +157,27 @@ func TestWithoutAnUpstreamTheDemoIsOffered(t *testing.T) {
 	l.awaitMenu("Use the demo model")
 }
 
+// Somebody starts the model server and opens the menu to see whether it is noticed.
+func TestOpeningTheMenuLooksForADeadUpstreamAgain(t *testing.T) {
+	addr := closedAddr(t)
+	l := live(t, func(c *Config) { c.Settings = settingsWith(t, "upstream=http://"+addr+"/v1") })
+	l.awaitMenu("Use the demo model")
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Skipf("the port was taken meanwhile: %v", err)
+	}
+	model := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"object":"list","data":[]}`))
+	})}
+	served := make(chan error, 1)
+	go func() { served <- model.Serve(ln) }()
+	t.Cleanup(func() { _ = model.Close(); <-served })
+	l.click(tray.MenuOpened)
+	l.awaitView("a reachable upstream", func(menu string) bool {
+		return strings.Contains(menu, "Running on") && !strings.Contains(menu, "Use the demo model")
+	})
+}
+
 func closedAddr(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

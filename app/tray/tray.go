@@ -47,6 +47,8 @@ const (
 	UseDemo       Action = "UseDemo"
 	UseConfigured Action = "UseConfigured"
 	Quit          Action = "Quit"
+	// MenuOpened asks for nothing: somebody looks. Not every panel tells.
+	MenuOpened Action = "MenuOpened"
 )
 
 // State is all that the menu depends on. The zero value is a companion that is starting and knows nothing yet. Its

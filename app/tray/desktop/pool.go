@@ -98,6 +98,7 @@ func (p *pool) paint(ctx context.Context) {
 			p.pacer.Want(*p.driver.view.Load(), time.Now())
 		case <-systray.TrayOpenedCh:
 			p.pacer.Opened()
+			p.driver.click(tray.MenuOpened)
 		case <-p.tapped:
 			p.driver.click(tray.OpenStudio)
 		case row := <-p.clicked:
