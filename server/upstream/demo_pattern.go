@@ -10,6 +10,35 @@ import (
 // maxPatternText bounds what one pattern makes: repeats multiply.
 const maxPatternText = 4 * maxSchemaItems
 
+// patternsExample returns a text that fits and that all of the expressions match. More than one come from schemas that
+// were merged.
+func patternsExample(patterns []any, fits func(string) bool, variant, most int) (string, error) {
+	err := errNothing
+	for _, pattern := range patterns {
+		pattern, ok := pattern.(string)
+		if !ok {
+			continue
+		}
+		var text string
+		all := func(text string) bool { return fits(text) && matchesAll(patterns, text) }
+		if text, err = patternExample(pattern, all, variant, most); err == nil {
+			return text, nil
+		}
+	}
+	return "", err
+}
+
+func matchesAll(patterns []any, text string) bool {
+	for _, pattern := range patterns {
+		if pattern, ok := pattern.(string); ok {
+			if re, err := regexp.Compile(pattern); err != nil || !re.MatchString(text) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // patternExample returns a text that the regular expression matches and that fits. It takes the first way through the
 // expression with the fewest repeats, then with more of them, up to most. Each variant starts with one repeat more.
 func patternExample(pattern string, fits func(string) bool, variant, most int) (string, error) {

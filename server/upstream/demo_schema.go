@@ -177,13 +177,10 @@ func (m *schemaMaker) firstOf(rest object, alternatives []any, variant int) (any
 // plain makes a value for a schema without references and alternatives.
 func (m *schemaMaker) plain(s object, variant int) (any, error) {
 	if value, ok := s["const"]; ok {
-		return value, nil
+		return oneOf([]any{value}, s, variant)
 	}
 	if values, ok := s["enum"].([]any); ok {
-		if len(values) == 0 {
-			return nil, errNothing
-		}
-		return values[variant%len(values)], nil
+		return oneOf(values, s, variant)
 	}
 	err := errNothing
 	for _, typ := range types(s) {

@@ -3,8 +3,10 @@ package upstream
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 )
 
 // merge returns a schema that asks for what a and b ask for together; false when they exclude each other. It is what
@@ -14,6 +16,7 @@ func (m *schemaMaker) merge(a object, b any) (object, bool) {
 	if !ok {
 		return a, b != false
 	}
+	a, other = besides(a, other), besides(other, a)
 	out := maps.Clone(a)
 	for keyword, want := range other {
 		have, both := out[keyword]
@@ -40,6 +43,16 @@ func mergeKeyword(keyword string, a, b any) (any, bool) {
 		return union(a, b), true
 	case "properties", "$defs", "definitions", "patternProperties":
 		return mergeMembers(a, b), true
+	case "prefixItems":
+		return mergeLists(a, b), true
+	case "pattern":
+		return union(a, b), true
+	case "multipleOf":
+		return commonMultiple(a, b)
+	case "uniqueItems":
+		return a == true || b == true, true
+	case "nullable":
+		return a == true && b == true, true
 	case "type":
 		return intersectTypes(a, b)
 	case "enum":
@@ -81,6 +94,73 @@ func mergeMembers(a, b any) any {
 		out[name] = schema
 	}
 	return out
+}
+
+// besides spells out what s says, by its keyword for all other members and items, about those that other names and s
+// does not: once the two are merged nobody could tell them apart from the rest.
+func besides(s, other object) object {
+	out := s
+	set := func(keyword string, value any) {
+		out = maps.Clone(out)
+		out[keyword] = value
+	}
+	if rest, ok := s["additionalProperties"]; ok {
+		named, _ := other["properties"].(object)
+		own, _ := s["properties"].(object)
+		spelt := maps.Clone(own)
+		for name := range named {
+			if _, known := own[name]; !known {
+				if spelt == nil {
+					spelt = object{}
+				}
+				spelt[name] = additional(s, name)
+			}
+		}
+		if len(spelt) > len(own) && rest != true {
+			set("properties", spelt)
+		}
+	}
+	if rest, ok := s["items"]; ok {
+		more, _ := other["prefixItems"].([]any)
+		own, _ := s["prefixItems"].([]any)
+		if len(more) > len(own) {
+			spelt := slices.Clone(own)
+			for range len(more) - len(own) {
+				spelt = append(spelt, rest)
+			}
+			set("prefixItems", spelt)
+		}
+	}
+	return out
+}
+
+// mergeLists joins two lists of schemas; a place in both must meet both.
+func mergeLists(a, b any) any {
+	short, long := list(a), list(b)
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	out := slices.Clone(long)
+	for i, schema := range short {
+		out[i] = object{"allOf": []any{schema, long[i]}}
+	}
+	return out
+}
+
+// commonMultiple is the least number that is a multiple of both.
+func commonMultiple(a, b any) (any, bool) {
+	left, okA := number(a)
+	right, okB := number(b)
+	if !okA || !okB || left <= 0 || right <= 0 {
+		return b, true
+	}
+	const tries = 1000
+	for i := 1.0; i <= tries; i++ {
+		if math.Mod(left*i, right) == 0 {
+			return json.Number(strconv.FormatFloat(left*i, 'g', -1, 64)), true
+		}
+	}
+	return nil, false
 }
 
 func list(v any) []any {

@@ -131,8 +131,8 @@ func stringExample(s object, variant int) (any, error) {
 		n := utf8.RuneCountInString(text)
 		return n >= fewest && (!bounded || n <= int(most))
 	}
-	if pattern, ok := s["pattern"].(string); ok {
-		return patternExample(pattern, fits, variant, fewest)
+	if pattern, ok := s["pattern"]; ok {
+		return patternsExample(list(pattern), fits, variant, fewest)
 	}
 	if format, _ := s["format"].(string); format != "" {
 		if text := formatExample(format, variant); text != "" {
@@ -231,8 +231,9 @@ func numberExample(s object, integer bool, variant int) (any, error) {
 	if !inside(first) || math.IsInf(first, 0) || math.IsNaN(first) {
 		return nil, errNothing
 	}
-	if first != math.Trunc(first) { // 0.3, not 0.30000000000000004, which is no multiple of 0.1
-		return json.Number(strconv.FormatFloat(first, 'g', 12, 64)), nil
+	first += 0 // no -0
+	if first == math.Trunc(first) {
+		return json.Number(strconv.FormatFloat(first, 'f', -1, 64)), nil
 	}
-	return first, nil
+	return json.Number(strconv.FormatFloat(first, 'g', 12, 64)), nil // 0.3 and not 0.30000000000000004, no multiple of 0.1
 }
