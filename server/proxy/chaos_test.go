@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -88,9 +89,9 @@ func newBytes(seed uint64) byteSource { return byteSource{rand.New(rand.NewPCG(s
 
 // next returns up to most bytes.
 func (s byteSource) next(most int) []byte {
-	p := make([]byte, s.IntN(most))
-	for i := range p {
-		p[i] = byte(s.Uint32())
+	p := make([]byte, s.IntN(most), most+8)
+	for i := 0; i < len(p); i += 8 {
+		binary.NativeEndian.PutUint64(p[i:i+8:cap(p)], s.Uint64())
 	}
 	return p
 }

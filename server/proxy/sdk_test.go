@@ -76,13 +76,13 @@ func TestOfficialSDK(t *testing.T) {
 			t.Errorf("record: got %+v, want the usage of the stream", c)
 		}
 	})
-	t.Run("streamed without usage", func(t *testing.T) {
+	t.Run("streamed without asking for usage", func(t *testing.T) {
 		stream := client.Chat.Completions.NewStreaming(t.Context(), ask())
 		defer stream.Close()
 		for stream.Next() {
 		}
-		if c := f.wantVerdict(200, protocol.VerdictComplete); c.UsageKnown || c.CompletionTokens != 0 {
-			t.Errorf("record: got usage that the stream did not carry: %+v", c)
+		if c := f.wantVerdict(200, protocol.VerdictComplete); c.CompletionTokens == 0 { // the demo says it all the same
+			t.Errorf("record: got %+v, want the usage of the stream", c)
 		}
 	})
 	t.Run("with a JSON schema", func(t *testing.T) {
