@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -128,6 +129,7 @@ type child struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
+	heard []string // lines that nobody has waited for yet
 }
 
 // startChild starts the program; the environment decides which bus it finds.
@@ -182,9 +184,16 @@ func (c *child) show(s tray.State) {
 	c.send(order{Show: &s})
 }
 
-// says waits for a line that begins with prefix and returns it.
+// says waits for a line that begins with prefix and returns it. Other lines that come meanwhile are kept: of two things
+// that happen side by side, either may be said first.
 func (c *child) says(prefix string, timeout time.Duration) string {
 	c.t.Helper()
+	for i, line := range c.heard {
+		if strings.HasPrefix(line, prefix) {
+			c.heard = slices.Delete(c.heard, i, i+1)
+			return line
+		}
+	}
 	deadline := time.After(timeout)
 	for {
 		select {
@@ -195,6 +204,7 @@ func (c *child) says(prefix string, timeout time.Duration) string {
 			if strings.HasPrefix(line, prefix) {
 				return line
 			}
+			c.heard = append(c.heard, line)
 		case <-deadline:
 			c.t.Fatalf("the program did not say %q within %v", prefix, timeout)
 		}
