@@ -87,6 +87,10 @@ func TestTrayStopsAndStartsTheServer(t *testing.T) {
 	if err := health(c.status.Addr); err == nil {
 		t.Error("a stopped server answers")
 	}
+	item.Await(t, patience, "Start as a row to click", func(m dbustest.Menu) bool { // its label comes a change earlier
+		row, found := m.Find("Server/Start")
+		return found && row.Enabled
+	})
 	item.Click(t, "Server/Start")
 	item.AwaitLabel(t, patience, "Server/Stop")
 	if err := health(c.status.Addr); err != nil {
