@@ -30,7 +30,7 @@ const (
 	// answerTimeout is how long a daemon may take to say which it is. One that works answers within a millisecond; one
 	// that takes longer is not thereby dead.
 	answerTimeout = 3 * time.Second
-	// startPoll is how often HandOver looks whether a starting daemon is there.
+	// startPoll is how often Await looks whether a starting daemon is there.
 	startPoll = 20 * time.Millisecond
 )
 
@@ -96,22 +96,28 @@ func describe(ctx context.Context, c *client.Client, version protocol.VersionInf
 	}, nil
 }
 
-// HandOver asks the running daemon to open target and returns the URL. It waits, as long as ctx lasts, for one that is
-// just starting. When there is none after all, because it ended meanwhile, the error is client.ErrNotRunning and the
-// caller may try for the lock again.
-func HandOver(ctx context.Context, p paths.Paths, target protocol.OpenTarget) (string, error) {
+// Await is Running, but waits for a daemon that is starting or ending, as long as ctx lasts.
+func Await(ctx context.Context, p paths.Paths) (*client.Client, protocol.Discovery, error) {
 	for {
-		c, _, err := Running(ctx, p)
-		if err == nil {
-			return c.Open(ctx, target)
-		}
+		c, d, err := Running(ctx, p)
 		if !errors.Is(err, ErrStarting) {
-			return "", err
+			return c, d, err
 		}
 		select {
 		case <-time.After(startPoll):
 		case <-ctx.Done():
-			return "", err
+			return nil, protocol.Discovery{}, err
 		}
 	}
+}
+
+// HandOver asks the running daemon to open target and returns the URL. It waits, as long as ctx lasts, for one that is
+// just starting. When there is none after all, because it ended meanwhile, the error is client.ErrNotRunning and the
+// caller may try for the lock again.
+func HandOver(ctx context.Context, p paths.Paths, target protocol.OpenTarget) (string, error) {
+	c, _, err := Await(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	return c.Open(ctx, target)
 }

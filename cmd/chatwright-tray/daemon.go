@@ -80,7 +80,7 @@ func (c *cli) start(ctx context.Context, tray bool) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	_, found, err := waitWhileStarting(ctx, where)
+	_, found, err := instance.Await(ctx, where)
 	switch {
 	case err == nil:
 		return runsAlready(found)
@@ -99,7 +99,7 @@ func (c *cli) start(ctx context.Context, tray bool) error {
 		Executable: self, Args: c.childArgs(tray), PIDFile: where.PID, LogFile: where.Log,
 	})
 	if errors.Is(err, server.ErrAlreadyRunning) {
-		if _, found, waitErr := waitWhileStarting(ctx, where); waitErr == nil {
+		if _, found, waitErr := instance.Await(ctx, where); waitErr == nil {
 			return runsAlready(found)
 		}
 		return err
@@ -136,20 +136,12 @@ func (c *cli) childArgs(tray bool) []string {
 	return args
 }
 
-// waitWhileStarting finds the daemon, and waits for one that has the lock but does not answer yet.
-func waitWhileStarting(ctx context.Context, where paths.Paths) (*client.Client, protocol.Discovery, error) {
-	for {
-		daemon, found, err := instance.Running(ctx, where)
-		if !errors.Is(err, instance.ErrStarting) || !pause(ctx) {
-			return daemon, found, err
-		}
-	}
-}
-
-// waitUntilReady waits until the daemon with that pid has started, one way or the other, or is gone.
+// waitUntilReady waits until the daemon with that pid has started, one way or the other, or is gone. It has started
+// once daemon.json names it, since whoever called start may go on to read that file.
 func waitUntilReady(ctx context.Context, where paths.Paths, pid int) (protocol.Status, error) {
 	for {
-		if daemon, found, err := instance.Running(ctx, where); err == nil && found.PID == pid {
+		daemon, found, err := instance.Running(ctx, where)
+		if err == nil && found.PID == pid && announced(where, found) {
 			if status, err := daemon.Status(ctx); err == nil && status.Phase != protocol.PhaseStarting {
 				return status, nil
 			}
@@ -162,6 +154,12 @@ func waitUntilReady(ctx context.Context, where paths.Paths, pid int) (protocol.S
 				"look into "+where.Log)
 		}
 	}
+}
+
+// announced reports whether daemon.json names the daemon that answered.
+func announced(where paths.Paths, found protocol.Discovery) bool {
+	written, err := instance.ReadDiscovery(where.Discovery)
+	return err == nil && written.InstanceID == found.InstanceID
 }
 
 // pause waits a moment and reports whether ctx still lasts.
@@ -258,7 +256,7 @@ func (c *cli) stop(ctx context.Context) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	daemon, found, err := waitWhileStarting(ctx, where)
+	daemon, found, err := instance.Await(ctx, where)
 	if errors.Is(err, client.ErrNotRunning) {
 		// No lock is held and no socket answers: what is left is at most a PID file.
 		err := server.Stop(where.PID, wait)
