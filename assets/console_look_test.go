@@ -37,7 +37,7 @@ func (b chromium) testLooks(t *testing.T) {
 			c := newCompanion(t)
 			view.play(c)
 			p := b.open(t, c.url("/console/"), chromedp.EmulateViewport(view.width, 800),
-				media("prefers-color-scheme", view.scheme)) //nolint:misspell // CSS is American
+				media("prefers-color-scheme", view.scheme))
 			p.waitFor(`document.querySelector('#calls').hidden !== document.querySelector('#empty').hidden`)
 			p.waitFor(`document.querySelector('#empty').hidden || document.querySelector('#curl').textContent`)
 			if view.lost {

@@ -3,7 +3,7 @@
 
 import { byId, element, mark, setMark, setText, setTitle, setValue } from './dom.js'
 import { clockTime, count, duration, parseTime, sameDay, speed, wholeTime } from './format.js'
-import { columns, neverReached, tokensOf, units, verdictUnknown, verdicts } from './texts.js'
+import { columns, neverReached, tokensOf, verdictUnknown, verdicts } from './texts.js'
 
 const most = 200 // rows; the companion keeps as many
 
