@@ -49,18 +49,18 @@ func newTab(t *testing.T) context.Context {
 }
 
 // inPage opens url and returns what a script, which may await, says there.
-func inPage(t *testing.T, tab context.Context, url, script string) string {
+func inPage(tab context.Context, t *testing.T, url, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tab, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		t.Fatalf("opening %s: %v", url, err)
 	}
-	return evaluate(t, tab, script)
+	return evaluate(tab, t, script)
 }
 
 // evaluate returns what a script, which may await, says in the page that is open.
-func evaluate(t *testing.T, tab context.Context, script string) string {
+func evaluate(tab context.Context, t *testing.T, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tab, patience)
 	defer cancel()
@@ -89,7 +89,7 @@ func TestForeignPageGetsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab := newTab(t)
-	said := inPage(t, tab, "http://"+foreignHost+":"+sitePort+"/", strings.NewReplacer(
+	said := inPage(tab, t, "http://"+foreignHost+":"+sitePort+"/", strings.NewReplacer(
 		"ADDR", c.status.Addr, "REBOUND", foreignHost+":"+ourPort, "BODY", aCall,
 	).Replace(`(async () => {
 		const got = [];
@@ -155,7 +155,7 @@ func TestStudioAtItsLocalNameReachesTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := inPage(t, newTab(t), "http://chatwright.localhost:"+port+"/", strings.NewReplacer("ADDR", c.status.Addr, "BODY", aCall).Replace(`(async () => {
+	said := inPage(newTab(t), t, "http://chatwright.localhost:"+port+"/", strings.NewReplacer("ADDR", c.status.Addr, "BODY", aCall).Replace(`(async () => {
 		const health = await (await fetch('http://ADDR/health')).json();
 		const models = await (await fetch('http://ADDR/v1/models')).json();
 		const answer = await (await fetch('http://ADDR/v1/chat/completions',
@@ -173,11 +173,11 @@ func TestConsoleShowsRealCalls(t *testing.T) {
 	c := newUser(t).launch("--headless")
 	tab := newTab(t)
 	for n, path := range []string{"/", "/console/"} {
-		if said := inPage(t, tab, c.url(path), "document.title"); !strings.Contains(said, "Chatwright") {
+		if said := inPage(tab, t, c.url(path), "document.title"); !strings.Contains(said, "Chatwright") {
 			t.Errorf("the title at %s is %q", path, said)
 		}
 		c.chat(aCall)
-		rows := evaluate(t, tab, strings.ReplaceAll(`(async () => {
+		rows := evaluate(tab, t, strings.ReplaceAll(`(async () => {
 			for (;;) {
 				const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.innerText);
 				if (rows.length === N) return rows.join('|');
