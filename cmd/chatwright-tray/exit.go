@@ -45,8 +45,6 @@ func (c *cli) report(err error) int {
 	_, _ = fmt.Fprintln(c.stderr, "error:", err)
 	if way := hint.Of(err); way != "" {
 		_, _ = fmt.Fprintln(c.stderr, "hint:", way)
-	} else if remote, ok := errors.AsType[*client.Error](err); ok && remote.Hint != "" {
-		_, _ = fmt.Fprintln(c.stderr, "hint:", remote.Hint)
 	}
 	return exitCode(err)
 }

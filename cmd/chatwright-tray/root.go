@@ -18,7 +18,6 @@ import (
 
 // cli is one run of the command line.
 type cli struct {
-	stdin          io.Reader
 	stdout, stderr io.Writer
 	flags          settings.Flags
 }
