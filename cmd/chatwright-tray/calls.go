@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -102,7 +103,7 @@ func (c *cli) printCalls(header string, calls []protocol.Call) error {
 			tokens = tray.Number(call.CompletionTokens)
 		}
 		if call.TokensPerSecond > 0 {
-			rate = strconv.FormatFloat(call.TokensPerSecond, 'f', 0, 64)
+			rate = strings.TrimSuffix(tray.Rate(call.TokensPerSecond), " tok/s") // the heading says it
 		}
 		model := call.Model
 		if call.Error != "" {
@@ -115,10 +116,11 @@ func (c *cli) printCalls(header string, calls []protocol.Call) error {
 	return err
 }
 
-// printable replaces what a terminal would obey: names and errors come from foreign servers.
+// printable replaces what a terminal would obey, or what would turn the direction of a line: names and errors come from
+// foreign servers.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if !unicode.IsPrint(r) {
 			return '·'
 		}
 		return r

@@ -51,13 +51,13 @@ func (c *cli) statusPrinter(asJSON, watch bool) func(protocol.Status) error {
 	}
 	lines := 0
 	return func(s protocol.Status) error {
-		table := statusTable(s)
+		clear := ""
 		if watch && isTerminal(c.stdout) && lines > 0 {
-			// Up to the first line, and clear from there.
-			table = fmt.Sprintf("\x1b[%dA\x1b[J", lines) + table
+			clear = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // up to the first line, and away with what follows
 		}
-		lines = strings.Count(statusTable(s), "\n")
-		_, err := io.WriteString(c.stdout, table)
+		table := statusTable(s)
+		lines = strings.Count(table, "\n")
+		_, err := io.WriteString(c.stdout, clear+table)
 		return err
 	}
 }
@@ -67,7 +67,7 @@ func statusTable(s protocol.Status) string {
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-10s%s\n", name, value)
+			fmt.Fprintf(&b, "%-10s%s\n", name, printable(value))
 		}
 	}
 	phase := string(s.Phase)
@@ -131,7 +131,7 @@ func tokensText(m protocol.Metrics) string {
 	}
 	text := tray.Number(m.PromptTokens) + " in · " + tray.Number(m.CompletionTokens) + " out"
 	if m.TokensPerSecond > 0 {
-		text += fmt.Sprintf(" · %.0f tok/s", m.TokensPerSecond)
+		text += " · " + tray.Rate(m.TokensPerSecond)
 	}
 	return text
 }
