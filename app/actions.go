@@ -53,7 +53,7 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 	case tray.ServerRestart:
 		return a.supervisor.Do(ctx, protocol.ServerRestart)
 	case tray.UseDemo:
-		return a.useUpstream("demo")
+		return a.useUpstream(upstream.DemoName)
 	case tray.UseConfigured:
 		return a.useUpstream(a.settings.Load().Upstream)
 	case tray.MenuOpened:

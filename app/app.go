@@ -36,8 +36,9 @@ type Config struct {
 	Screen Screen
 	// Stopping is called once when the end begins, so that the icon goes at once; nil does nothing.
 	Stopping func()
-	// OpenURL and OpenFile show something with the user's default program; nil refuses with a hint.
-	OpenURL  func(url string) error
+	// OpenURL shows a page with the user's default program; nil refuses with a hint.
+	OpenURL func(url string) error
+	// OpenFile shows a file likewise; nil is OpenURL.
 	OpenFile func(path string) error
 	// CopyText puts a text on the clipboard; nil refuses with a hint.
 	CopyText func(text string) error
@@ -132,7 +133,7 @@ func (a *app) live(ctx context.Context) error {
 	group.Go(func() error { return a.keepStudio(groupCtx) })
 	group.Go(func() error { return a.announce(groupCtx) })
 	group.Go(func() error { return a.reload(groupCtx) })
-	group.Go(func() error { return a.outliveNoParent(groupCtx) })
+	group.Go(func() error { return a.followParent(groupCtx) })
 	if a.cfg.Screen != nil {
 		group.Go(func() error { return a.show(groupCtx) })
 		group.Go(func() error { return a.click(groupCtx) })
@@ -157,8 +158,8 @@ func (a *app) live(ctx context.Context) error {
 // parentPeriod is how often it is asked whether the parent process still runs.
 const parentPeriod = time.Second
 
-// outliveNoParent begins the end when the process that the settings name has ended.
-func (a *app) outliveNoParent(ctx context.Context) error {
+// followParent begins the end when the process that the settings name has ended.
+func (a *app) followParent(ctx context.Context) error {
 	parent := a.cfg.Settings.ParentPID
 	if parent == 0 {
 		return nil

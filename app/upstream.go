@@ -132,9 +132,5 @@ func (s *scout) report(target *upstream.Target, reach protocol.Reach, detail str
 }
 
 func describe(target *upstream.Target, reach protocol.Reach, detail string) protocol.Upstream {
-	base := "demo"
-	if !target.Demo {
-		base = target.BaseURL.String()
-	}
-	return protocol.Upstream{Name: target.Name, BaseURL: base, Demo: target.Demo, Reach: reach, Detail: detail}
+	return protocol.Upstream{Name: target.Name, BaseURL: target.String(), Demo: target.Demo, Reach: reach, Detail: detail}
 }

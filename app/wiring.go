@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -181,7 +180,7 @@ func (a *app) ready(status protocol.Status) error {
 		return err
 	}
 	if err := server.WritePIDFile(a.cfg.Paths.PID, os.Getpid()); err != nil {
-		return fmt.Errorf("writing %s: %w", a.cfg.Paths.PID, err)
+		return err
 	}
 	if a.cfg.Ready != nil {
 		a.cfg.Ready(status)
