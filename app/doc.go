@@ -3,8 +3,13 @@
 //
 // # A tour
 //
+// The start. Run (app.go) makes the folders, takes the lock of package instance, opens the log and the control socket,
+// and hands over to live, which runs the parts that newApp (wiring.go) made. Once the server answers, announce writes
+// daemon.json and the PID file. A second launch finds the lock held and asks the first to open Studio: package instance
+// finds it, HandOver asks it.
+//
 // A proxied call, from socket to menu label. The HTTP server (package server) passes the call to its proxy, which
-// records it in the metrics store that Run made. [publisher] wakes, at most four times a second, and composes one
+// records it in the metrics store that newApp made. The publisher wakes, at most four times a second, and composes one
 // protocol.Status from the parts (parts.go) and the store's snapshot. screen.go turns that status into a tray.State,
 // renders it, and hands the view to the screen, which copies what differs. The call never waits for any of this.
 //
@@ -12,14 +17,18 @@
 // next click is heard; what fails becomes a notice in the menu. The same operations come in over the control socket.
 //
 // The life of the HTTP server. supervisor.go is a machine of phases: starting, running, blocked, external, stopped,
-// failed. Each phase is one function that returns the next.
+// failed. Each phase is one function that returns the next. Who holds an address that is taken, and what another
+// companion measures there, is asked in holder.go.
 //
 // The offline copy of Studio. studio.go serves the newest finished copy at once and looks for a newer one beside it.
 //
 // The way to the upstream. upstream.go asks it at start, after the machine slept and when somebody looks; every
-// recorded call tells as well.
+// recorded call tells as well. memory.go keeps when each upstream last answered.
 //
-// The end. One context ends everything, in the order that Run states at its foot: the icon and our own event streams
-// go at once, calls in flight get the grace, then the stores close and the lock drops. Closing Config.Abort skips what
-// is left of the grace.
+// New settings. Package settings reads flags, environment and tray.toml; at a hangup reload (wiring.go) reads them
+// again and restarts the server if it would be another.
+//
+// The end. One context ends everything, in the order that live states: the icon and our own event streams go at once,
+// calls in flight get the grace, daemon.json and the PID file go, then the control socket, and last the lock. Closing
+// Config.Abort skips what is left of the grace.
 package app
