@@ -20,4 +20,15 @@
 // allowed or from no page at all, and, when the listener is not loopback, carry the token.
 //
 // Start, Stop and the PID file functions run the companion as a detached process (daemon.go).
+//
+// # Where things are
+//
+//	server.go       Config, New: what a Server is made of       proxy       one call to the upstream, metered as it passes
+//	serve.go        Serve: the listener, the grace, the end     upstream    where calls go, and the demo model
+//	routes.go       every route, and the shape of errors        metrics     the calls that are kept, and their totals
+//	guard.go        who may call; origin.go parses              datastate   assertions on stored data
+//	events.go       the event stream of the console             studio      the offline copy of Studio
+//	ui.go           what "/" serves; csp.go, mime.go            control     the control socket, with client and protocol
+//	datastate.go    /datastate/query; fixtures.go, its store    watch       a value whose readers are woken
+//	daemon.go       the detached process; pidfile.go            hint        errors that name the way out
 package server

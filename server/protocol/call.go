@@ -11,11 +11,11 @@ const (
 	VerdictComplete Verdict = "complete"
 	// VerdictNoDone is an event stream that closed without "[DONE]": probably whole, but the server did not say so.
 	VerdictNoDone Verdict = "no-done"
-	// VerdictTruncated is an answer whose framing broke, or a stream that carried no event at all.
+	// VerdictTruncated is an answer whose framing broke.
 	VerdictTruncated Verdict = "truncated"
 	// VerdictCancelled is a call whose caller left first; Status is 499.
 	VerdictCancelled Verdict = "cancelled"
-	// VerdictStreamError is a stream in which the upstream reported an error after its 200.
+	// VerdictStreamError is a stream in which the upstream reported an error after its 200, or that carried no event.
 	VerdictStreamError Verdict = "stream-error"
 	// VerdictUpstreamError is an answer with a status of 400 or more.
 	VerdictUpstreamError Verdict = "upstream-error"
