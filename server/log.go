@@ -30,15 +30,15 @@ func (l lineWriter) Write(line []byte) (int, error) {
 
 // logged writes one line for each request, at debug. It names the surface and never the path or the query string, in
 // which callers put what they like, keys as well.
-func logged(logger *slog.Logger, next http.Handler) http.Handler {
+func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !logger.Enabled(r.Context(), slog.LevelDebug) {
+		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		began, seen := time.Now(), &statusWriter{ResponseWriter: w}
 		defer func() {
-			logger.Debug("request", "method", knownMethod(r.Method), "surface", surface(r.URL.Path), "status", seen.status,
+			s.log.Debug("request", "method", knownMethod(r.Method), "surface", s.surface(r.URL.Path), "status", seen.status,
 				"ms", time.Since(began).Milliseconds())
 		}()
 		next.ServeHTTP(seen, r)
@@ -76,9 +76,8 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-func surface(path string) string {
-	switch path {
-	case "/health", "/metrics", "/v1/chat/completions", "/v1/models", "/datastate/query", "/console/events":
+func (s *Server) surface(path string) string {
+	if _, ok := s.routes[path]; ok {
 		return path
 	}
 	if isAPI(path) {

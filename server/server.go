@@ -214,7 +214,7 @@ func (s *Server) prepareRoutes(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	s.handler = logged(s.log, g)
+	s.handler = s.logged(g)
 	return nil
 }
 
