@@ -60,7 +60,7 @@ func ResolveOfflineUI(ctx context.Context, opts OfflineUIOptions) (dir string, e
 		return "", err
 	}
 	if installed, ok := store.Current(); ok {
-		logger.Warn("Studio was not updated; the installed copy is served", "version", installed.Version, "cause", err)
+		logger.Warn("Studio was not updated; the installed copy is served", "version", installed.Version, "err", err)
 		return installed.Dir, nil
 	}
 	if hint.Of(err) == "" {

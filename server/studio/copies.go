@@ -83,7 +83,7 @@ func (s *Store) findIn(dir string) []finished {
 	children, err := os.ReadDir(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			s.cfg.Log.Warn("Studio cache cannot be read", "dir", dir, "error", err)
+			s.cfg.Log.Warn("Studio cache cannot be read", "dir", dir, "err", err)
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *Store) findIn(dir string) []finished {
 		switch {
 		case errors.Is(err, errUnfinished):
 		case err != nil:
-			s.cfg.Log.Warn("Studio copy is not usable", "dir", filepath.Join(dir, child.Name()), "cause", err)
+			s.cfg.Log.Warn("Studio copy is not usable", "dir", filepath.Join(dir, child.Name()), "err", err)
 		default:
 			found = append(found, c)
 		}
@@ -182,7 +182,7 @@ func (s *Store) intact(c finished) bool {
 		return true
 	}
 	if err := verify(c); err != nil {
-		s.cfg.Log.Warn("Studio copy was changed after it was installed and is not served", "dir", c.Dir, "cause", err)
+		s.cfg.Log.Warn("Studio copy was changed after it was installed and is not served", "dir", c.Dir, "err", err)
 		return false
 	}
 	return true

@@ -118,7 +118,7 @@ func (s *Store) lock(ctx context.Context, waiting func()) (unlock func(), err er
 	}
 	return func() {
 		if err := lock.Unlock(); err != nil {
-			s.cfg.Log.Warn("Studio cache stays locked until this process ends", "error", err)
+			s.cfg.Log.Warn("Studio cache stays locked until this process ends", "err", err)
 		}
 	}, nil
 }
@@ -131,7 +131,7 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, progress fu
 	}
 	defer func() {
 		if left := os.RemoveAll(work); left != nil {
-			s.cfg.Log.Warn("Studio update left a folder behind; the next start removes it", "dir", work, "error", left)
+			s.cfg.Log.Warn("Studio update left a folder behind; the next start removes it", "dir", work, "err", left)
 		}
 	}()
 	archive, err := os.OpenFile(filepath.Join(work, archiveFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -245,7 +245,7 @@ func (s *Store) sweep() {
 		}
 		err := os.RemoveAll(filepath.Join(s.cfg.CacheDir, child.Name()))
 		if err = errors.Join(err, lock.Unlock()); err != nil {
-			s.cfg.Log.Warn("Studio cache holds the leftovers of an update that was killed", "dir", child.Name(), "error", err)
+			s.cfg.Log.Warn("Studio cache holds the leftovers of an update that was killed", "dir", child.Name(), "err", err)
 		}
 	}
 }
