@@ -54,7 +54,7 @@ type Config struct {
 	StreamsEnd <-chan struct{}
 	// AllowRoot lets root connect to a socket that another user owns. False: only the owner.
 	AllowRoot bool
-	// Log hears of what nobody else is told of. Nil: silent.
+	// Log hears of what nobody else is told of, one line each. Nil: silent.
 	Log func(string)
 }
 
@@ -130,6 +130,6 @@ func (s *Server) errorLog() *log.Logger {
 type logWriter func(string)
 
 func (w logWriter) Write(line []byte) (int, error) {
-	w("control socket: " + strings.TrimSpace(string(line)))
+	w(strings.TrimSpace(string(line)))
 	return len(line), nil
 }

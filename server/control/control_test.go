@@ -336,7 +336,7 @@ func TestOnlyOurOwnFaultsAreLoggedAndNeverABody(t *testing.T) {
 	d.do(t, http.MethodPost, "/v1/shutdown", `{"marked-secret":1}`)
 	d.do(t, http.MethodGet, "/marked-secret?key=marked-secret", ``)
 	d.do(t, http.MethodPost, "/v1/open?key=marked-secret", `{"target":"studio"}`)
-	if got, want := log.String(), "control socket: POST /v1/open: no browser\n"; got != want {
+	if got, want := log.String(), "POST /v1/open: no browser\n"; got != want {
 		t.Errorf("log: got %q, want %q", got, want)
 	}
 }

@@ -105,7 +105,7 @@ func (s *Server) answerError(w http.ResponseWriter, r *http.Request, err error) 
 	} else if _, over := errors.AsType[*httpx.TooLargeError](err); over {
 		code = protocol.CodeTooLarge
 	} else {
-		s.cfg.Log("control socket: " + r.Method + " " + r.URL.Path + ": " + err.Error())
+		s.cfg.Log(r.Method + " " + r.URL.Path + ": " + err.Error())
 	}
 	httpx.WriteJSON(w, statusOf(code), protocol.Error{Code: code, Message: err.Error(), Hint: hint.Of(err)})
 }

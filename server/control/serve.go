@@ -61,7 +61,7 @@ func (s *Server) stop(ctx context.Context, srv *http.Server) {
 	close(s.stopping)
 	s.closeFresh()
 	if err := srv.Shutdown(grace); err != nil {
-		s.cfg.Log("control socket: requests were cut off at the end of the grace")
+		s.cfg.Log("requests were cut off at the end of the grace")
 		close(s.cut)
 		_ = srv.Close()
 	}
@@ -100,7 +100,7 @@ func (s *Server) track(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return
+		panic(http.ErrAbortHandler) // returning would answer 200
 	}
 	s.inFlight.Add(1)
 	s.mu.Unlock()

@@ -186,7 +186,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		_ = conn.Close()
 		if l.o.Log != nil {
-			l.o.Log("control socket: turned a connection away: " + describePeer(uid, err))
+			l.o.Log("turned a connection away: " + describePeer(uid, err))
 		}
 	}
 }
