@@ -121,7 +121,7 @@ func countHeaders(r io.Reader) error {
 // A nameTree holds the names seen so far, folded, so that no two of them meet on a file system that tells less apart
 // than this one.
 type nameTree struct {
-	folder   folder
+	folding  folding
 	root     *nameNode
 	implied  int
 	reserved map[string]bool
@@ -136,7 +136,7 @@ type nameNode struct {
 
 func newNameTree() *nameTree {
 	return &nameTree{
-		folder:   newFolder(),
+		folding:  newFolding(),
 		root:     &nameNode{isFolder: true},
 		reserved: map[string]bool{manifestName: true, recordName: true, markerName: true},
 	}
@@ -154,7 +154,7 @@ func (t *nameTree) add(name string, isFolder bool) error {
 	node := t.root
 	for i, part := range parts {
 		last := i == len(parts)-1
-		folded := t.folder.fold(part)
+		folded := t.folding.fold(part)
 		if i == 0 && t.reserved[folded] {
 			return errors.New("has a name that is kept for the copy's own records")
 		}

@@ -75,11 +75,11 @@ func isDevice(component string) bool {
 	return false
 }
 
-// A folder folds names to what the least discerning file system makes of them: NFC and full case folding.
-type folder struct{ caser cases.Caser }
+// A folding turns names into what the least discerning file system makes of them: NFC and full case folding.
+type folding struct{ caser cases.Caser }
 
-func newFolder() folder { return folder{cases.Fold()} } // a Caser is not for concurrent use
+func newFolding() folding { return folding{cases.Fold()} } // a Caser is not for concurrent use
 
-func (f folder) fold(name string) string {
+func (f folding) fold(name string) string {
 	return norm.NFC.String(f.caser.String(norm.NFC.String(name)))
 }
