@@ -3,11 +3,11 @@ package studio
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
+
+	"chatwright.dev/tray/server/internal/httpx"
 )
 
 // Manifest describes one release. Its JSON is a contract with Studio's releases.
@@ -31,15 +31,11 @@ func ParseManifest(data []byte) (Manifest, error) {
 		SHA256     string `json:"sha256"`
 		UIContract *int   `json:"uiContract"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&wire); err != nil {
+	if err := httpx.DecodeJSON(data, &wire, httpx.IgnoreUnknown); err != nil {
 		if start := bytes.TrimSpace(data); len(start) > 0 && start[0] == '<' {
 			return Manifest{}, errors.New("the answer is a page, not a manifest (does this network want a login?)")
 		}
 		return Manifest{}, fmt.Errorf("decoding the manifest: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Manifest{}, errors.New("the manifest has text after its JSON value")
 	}
 	if err := checkVersion(wire.Version); err != nil {
 		return Manifest{}, err

@@ -130,7 +130,7 @@ func TestManifestThatCannotBeHad(t *testing.T) {
 		{"503", fail(503), "the server answered 503 Service Unavailable"},
 		{"bad JSON", answer(`{"version": `), "decoding the manifest: unexpected EOF"},
 		{"a login page", answer("<!doctype html><title>Welcome to our hotel</title>"), "does this network want a login?"},
-		{"text after it", answer(manifest("1.0.0", sum, 1) + "}"), "text after its JSON value"},
+		{"text after it", answer(manifest("1.0.0", sum, 1) + "}"), "text after the JSON value"},
 		{"endless", answer(strings.Repeat(" ", 1<<20)), "over 64 KiB"},
 		{"cut short", cutShort(manifest("1.0.0", sum, 1)), "unexpected EOF"},
 		{"no version", answer(manifest("", sum, 1)), "version is empty"},
