@@ -1,10 +1,7 @@
 package server
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"chatwright.dev/tray/server/internal/httpx"
@@ -94,18 +91,11 @@ func methodNotAllowed(w http.ResponseWriter, path, allow string) {
 }
 
 func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", httpx.ContentTypeJSON)
-	h.Set("Content-Length", strconv.Itoa(len(s.health)))
-	h.Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(s.health) // the caller left: there is nobody to tell
+	httpx.WriteEncoded(w, http.StatusOK, s.health)
 }
 
 func healthAnswer(version string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
+	body, err := httpx.EncodeJSON(struct {
 		Name         string   `json:"name"`
 		Version      string   `json:"version"`
 		Capabilities []string `json:"capabilities"`
@@ -113,5 +103,5 @@ func healthAnswer(version string) []byte {
 	if err != nil {
 		panic(err) // strings always encode
 	}
-	return buf.Bytes()
+	return body
 }

@@ -1,12 +1,13 @@
 package upstream
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"chatwright.dev/tray/server/internal/httpx"
 )
 
 const demoText = "This is chatwright-demo, the demo model built into Chatwright Tray: no language model is running. "
@@ -234,13 +235,8 @@ func (a *demoAnswer) chunk(choices []any) object {
 
 // event writes v as one server-sent event.
 func event(v any) string {
-	var b bytes.Buffer
-	b.WriteString("data: ")
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // maps of strings and numbers, which always encode
-	b.WriteByte('\n')
-	return b.String()
+	data, _ := httpx.EncodeJSON(v) // maps of strings and numbers, which always encode
+	return "data: " + string(data) + "\n"
 }
 
 func startStream(w http.ResponseWriter) {

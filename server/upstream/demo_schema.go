@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +31,8 @@ func schemaExample(schema json.RawMessage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	text, err := httpx.EncodeJSON(value)
+	return strings.TrimSuffix(string(text), "\n"), err
 }
 
 // schemaMaker makes values for the schemas of one document.

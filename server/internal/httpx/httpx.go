@@ -16,23 +16,36 @@ import (
 // ContentTypeJSON is the Content-Type of every JSON answer.
 const ContentTypeJSON = "application/json; charset=utf-8"
 
-// WriteJSON answers with status and v as JSON, followed by a newline. HTML characters stay as they are. It marshals
-// before it writes, so that a value that cannot be marshalled becomes a whole 500 and never half an answer.
-func WriteJSON(w http.ResponseWriter, status int, v any) {
+// EncodeJSON returns v as JSON on one line, with its newline. HTML characters stay as they are: what we write is read
+// as JSON, never pasted into a page.
+func EncodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		buf.Reset()
-		buf.WriteString(`{"error":"encoding the answer failed"}` + "\n")
-		status = http.StatusInternalServerError
+		return nil, err
 	}
+	return buf.Bytes(), nil
+}
+
+// WriteJSON answers with status and v as JSON. It encodes before it writes, so that a value that cannot be encoded
+// becomes a whole 500 and never half an answer.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	body, err := EncodeJSON(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"encoding the answer failed"}`+"\n")
+	}
+	WriteEncoded(w, status, body)
+}
+
+// WriteEncoded answers with what EncodeJSON made.
+func WriteEncoded(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", ContentTypeJSON)
-	h.Set("Content-Length", strconv.Itoa(buf.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the caller left: there is nobody to tell
+	_, _ = w.Write(body) // the caller left: there is nobody to tell
 }
 
 // TooLargeError says that a request body is over its cap.

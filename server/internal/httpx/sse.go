@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -33,6 +32,10 @@ func StartEvents(w http.ResponseWriter, retry, deadline time.Duration) (*EventSt
 
 // Send writes one event: id when not empty, name when not empty, and v as JSON on one data line.
 func (s *EventStream) Send(id, name string, v any) error {
+	data, err := EncodeJSON(v)
+	if err != nil {
+		return err
+	}
 	if id != "" {
 		s.buf.WriteString("id: " + id + "\n")
 	}
@@ -40,12 +43,7 @@ func (s *EventStream) Send(id, name string, v any) error {
 		s.buf.WriteString("event: " + name + "\n")
 	}
 	s.buf.WriteString("data: ")
-	enc := json.NewEncoder(&s.buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil { // Encode ends with the one newline that the line needs
-		s.buf.Reset()
-		return err
-	}
+	s.buf.Write(data) // with the one newline that the line needs
 	s.buf.WriteByte('\n')
 	return s.flush()
 }
