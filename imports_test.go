@@ -63,6 +63,7 @@ var layerRules = []layerRule{
 	{from: "server/protocol", to: module + "/...", reason: "wire types are shared by both sides of every conversation"},
 	{from: "server/watch", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "server/hint", to: module + "/...", reason: "a leaf that everything may use"},
+	{from: "server/wholefile", to: module + "/...", reason: "a leaf that everything may use"},
 }
 
 func TestLayers(t *testing.T) {

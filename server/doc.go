@@ -31,4 +31,5 @@
 //	ui.go           what "/" serves; csp.go, mime.go            control     the control socket, with client and protocol
 //	datastate.go    /datastate/query; fixtures.go, its store    watch       a value whose readers are woken
 //	daemon.go       the detached process; pidfile.go            hint        errors that name the way out
+//	                                                            wholefile   files that appear whole
 package server

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/wholefile"
 )
 
 // maxPIDFile bounds what is read of a PID file and of the record beside it.
@@ -24,7 +23,7 @@ const maxPIDFile = 4 << 10
 // ReadPIDFile returns the process id in the file. A missing file satisfies os.IsNotExist; anything but one positive
 // decimal number, with white space around it, is another error.
 func ReadPIDFile(path string) (int, error) {
-	data, err := readBounded(path)
+	data, err := wholefile.Read(path, maxPIDFile)
 	if err != nil {
 		return 0, err // as it is: os.IsNotExist does not look into wrapped errors
 	}
@@ -39,6 +38,9 @@ func ReadPIDFile(path string) (int, error) {
 // WritePIDFile writes the process id, decimal with a newline, and beside it a record of which process has that id now,
 // for Start and Stop to recognise it by.
 func WritePIDFile(path string, pid int) error {
+	if err := makeFolder(path); err != nil {
+		return err
+	}
 	who, err := identify(pid)
 	if err != nil { // no such process, or not one that we may look at: nobody will be taken for it
 		err = removeFile(recordPath(path))
@@ -49,10 +51,7 @@ func WritePIDFile(path string, pid int) error {
 		return fmt.Errorf("writing PID file %s: %w", path, err)
 	}
 	// After the record: a PID file that stands alone would name a process that cannot be stopped.
-	if err := replaceFile(path, []byte(strconv.Itoa(pid)+"\n"), 0o644); err != nil {
-		return fmt.Errorf("writing PID file %s: %w", path, err)
-	}
-	return nil
+	return wholefile.Write(path, []byte(strconv.Itoa(pid)+"\n"), 0o644)
 }
 
 // RemovePIDFile removes the file and the record beside it. That they are missing is success.
@@ -105,7 +104,7 @@ func recorded(path string, pid int) (identity, bool) {
 	if pid == 1 || pid == os.Getpid() {
 		return identity{}, false
 	}
-	data, err := readBounded(recordPath(path))
+	data, err := wholefile.Read(recordPath(path), maxPIDFile)
 	if err != nil {
 		return identity{}, false
 	}
@@ -120,11 +119,11 @@ func recorded(path string, pid int) (identity, bool) {
 func recordPath(path string) string { return path + ".proc" }
 
 func writeRecord(path string, who identity) error {
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(who); err != nil {
+	data, err := json.Marshal(who)
+	if err != nil {
 		return err
 	}
-	return replaceFile(recordPath(path), buf.Bytes(), 0o600)
+	return wholefile.Write(recordPath(path), append(data, '\n'), 0o600)
 }
 
 // lockWait is how long Start and Stop wait for another one to finish with the PID file. The lock is held for as long
@@ -133,8 +132,8 @@ const lockWait = 10 * time.Second
 
 // withPIDFile calls f while no other Start or Stop looks at or changes the PID file.
 func withPIDFile(path string, f func() error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("making the folder of the PID file: %w", err)
+	if err := makeFolder(path); err != nil {
+		return err
 	}
 	lock := flock.New(path + ".lock")
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
@@ -153,20 +152,11 @@ func withPIDFile(path string, f func() error) error {
 	return f()
 }
 
-func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+func makeFolder(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("making the folder of the PID file: %w", err)
 	}
-	if !info.Mode().IsRegular() { // a FIFO would never end
-		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxPIDFile))
+	return nil
 }
 
 func removeFile(path string) error {
@@ -174,28 +164,4 @@ func removeFile(path string) error {
 		return err
 	}
 	return nil
-}
-
-// replaceFile puts data at path as a whole: a reader finds the old content or the new.
-func replaceFile(path string, data []byte, mode os.FileMode) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = temp.Close()
-			_ = os.Remove(temp.Name())
-		}
-	}()
-	if _, err := temp.Write(data); err != nil {
-		return err
-	}
-	if err := errors.Join(temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }

@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"chatwright.dev/tray/app/internal/wholefile"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/wholefile"
 )
 
 // maxDiscovery is far more than daemon.json ever has.
@@ -26,7 +26,7 @@ func WriteDiscovery(path string, d protocol.Discovery) error {
 	if err != nil {
 		return fmt.Errorf("writing daemon.json: %w", err)
 	}
-	return wholefile.Write(path, append(data, '\n'))
+	return wholefile.Write(path, append(data, '\n'), 0o600)
 }
 
 // ReadDiscovery reads daemon.json. A missing file satisfies errors.Is(err, fs.ErrNotExist). One without an instance or

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 
-	"chatwright.dev/tray/app/internal/wholefile"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/wholefile"
 )
 
 // CheckFiles says whether the files and folders that the settings name are there, as a start needs them.

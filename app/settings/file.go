@@ -15,8 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"chatwright.dev/tray/app/internal/wholefile"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/wholefile"
 )
 
 // maxFile bounds tray.toml, which a person writes.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"chatwright.dev/tray/app/internal/wholefile"
+	"chatwright.dev/tray/server/wholefile"
 )
 
 // State is what the app itself remembers between runs. It is a convenience: losing it loses no work.
@@ -48,5 +48,5 @@ func WriteState(path string, state State) error {
 	if err != nil {
 		return fmt.Errorf("remembering: %w", err)
 	}
-	return wholefile.Write(path, append(data, '\n'))
+	return wholefile.Write(path, append(data, '\n'), 0o600)
 }

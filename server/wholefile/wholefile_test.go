@@ -11,19 +11,19 @@ import (
 	"sync"
 	"testing"
 
-	"chatwright.dev/tray/app/internal/wholefile"
+	"chatwright.dev/tray/server/wholefile"
 )
 
 func TestReaderSeesTheOldContentOrTheNewAndNeverHalf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file.json")
 	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<14)}
-	if err := wholefile.Write(path, contents[0]); err != nil {
+	if err := wholefile.Write(path, contents[0], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range 50 {
-			if err := wholefile.Write(path, contents[i%2]); err != nil {
+			if err := wholefile.Write(path, contents[i%2], 0o600); err != nil {
 				t.Error(err)
 			}
 		}
@@ -55,7 +55,7 @@ func TestFileIsTheOwnersOnlyWhateverItWasBefore(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := wholefile.Write(path, []byte("new")); err != nil {
+	if err := wholefile.Write(path, []byte("new"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -73,7 +73,7 @@ func TestFailedWriteLeavesTheOldContentAndNothingElse(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "sub"), 0o700); err != nil { // a folder cannot be renamed over
 		t.Fatal(err)
 	}
-	err := wholefile.Write(path, []byte("x"))
+	err := wholefile.Write(path, []byte("x"), 0o600)
 	if err == nil || !strings.HasPrefix(err.Error(), "writing taken: ") {
 		t.Errorf("got %v, want an error that names the file", err)
 	}

@@ -1,17 +1,18 @@
-// Package wholefile replaces small files whole: a reader, or a start after a power cut, finds the old content or the
-// new and never half of one.
+// Package wholefile reads and replaces small files whole: a reader, or a start after a power cut, finds the old content
+// or the new and never half of one. Studio's copies, which must not leave their folder, are written in package studio.
 package wholefile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 )
 
-// Write replaces the file at path with data, readable by its owner only.
-func Write(path string, data []byte) (err error) {
-	// CreateTemp makes it 0600. The name tells whose leftover it is, should we be killed before the rename.
+// Write replaces the file at path with data. Its mode is the given one whatever it was before.
+func Write(path string, data []byte, mode os.FileMode) (err error) {
+	// The name tells whose leftover it is, should we be killed before the rename.
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
@@ -26,10 +27,7 @@ func Write(path string, data []byte) (err error) {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
