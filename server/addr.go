@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -42,12 +41,13 @@ func loopbackIP(host string) bool {
 	return err == nil && addr.IsLoopback() && !addr.Is4In6() && addr.Zone() == ""
 }
 
-// minRemoteToken is 256 bits: what a token must have that is all that stands between a network and this machine.
-const minRemoteToken = 32
+// MinRemoteToken is how many bytes a token must have that is all that stands between a network and this machine: 256
+// bits, if they are random.
+const MinRemoteToken = 32
 
 func checkRemoteToken(token []byte) error {
-	if token != nil && len(token) < minRemoteToken {
-		return hint.With(errors.New("the remote token is shorter than 32 bytes"), "make one with: openssl rand -hex 32")
+	if token != nil && len(token) < MinRemoteToken {
+		return hint.With(fmt.Errorf("the remote token is shorter than %d bytes", MinRemoteToken), "make one with: openssl rand -hex 32")
 	}
 	return nil
 }

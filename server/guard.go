@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-
-	"chatwright.dev/tray/server/hint"
 )
 
 // guard decides who may talk to the companion at all, before anything is routed and before a body is read. Each link
@@ -42,16 +40,14 @@ func newGuard(cfg Config, isPage func(string) bool, next http.HandlerFunc) (*gua
 		return nil, err
 	}
 	for _, host := range cfg.AllowedHosts {
-		name, _, ok := splitHost(host)
-		if !ok || name == "" {
-			return nil, hint.With(fmt.Errorf("reading the allowed host %q: want a name or name:port", host), "write it like studio.lan or studio.lan:4319")
+		if err := CheckHost(host); err != nil {
+			return nil, fmt.Errorf("reading the allowed hosts: %w", err)
 		}
 		g.hosts[strings.ToLower(strings.TrimSuffix(host, "."))] = true
 	}
 	for _, origin := range cfg.AllowedOrigins {
-		if !originShaped(origin) {
-			return nil, hint.With(fmt.Errorf("reading the allowed origin %q: want scheme://host, with a port if there is one and no path", origin),
-				"write it as the browser sends it, like https://studio.example")
+		if err := CheckOrigin(origin); err != nil {
+			return nil, fmt.Errorf("reading the allowed origins: %w", err)
 		}
 		g.origins[origin] = true
 	}

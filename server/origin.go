@@ -1,9 +1,32 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
+
+	"chatwright.dev/tray/server/hint"
 )
+
+// CheckHost says whether host, "name" or "name:port", is one that Config.AllowedHosts may hold.
+func CheckHost(host string) error {
+	if _, _, ok := splitHost(host); !ok {
+		return hint.With(fmt.Errorf("%.80q is not a host name", host), "write a name such as studio.lan, or studio.lan:4319")
+	}
+	return nil
+}
+
+// CheckOrigin says whether origin is one that Config.AllowedOrigins may hold. It is compared as a whole with what a
+// browser sends, so with a path or a final slash it would never match. The error does not repeat it: a URL may hold a
+// password.
+func CheckOrigin(origin string) error {
+	if !originShaped(origin) {
+		return hint.With(errors.New("it is not an origin"), "write the page's scheme and host as the browser sends them: "+
+			"https://studio.example.com, with the port if there is one, without a final slash")
+	}
+	return nil
+}
 
 // The parsers of Host and Origin are strict and know nothing of URLs: whatever they do not understand is a stranger.
 

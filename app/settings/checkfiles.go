@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/wholefile"
 )
@@ -37,9 +38,6 @@ func checkIs(path, what string, is func(fs.FileMode) bool) error {
 	return nil
 }
 
-// minToken is what the server asks for: 256 bits, if they are random.
-const minToken = 32
-
 // ReadRemoteToken reads the token that remote callers must send, without the line end; nil when remote access is off.
 // A file that others can read is refused, on systems where modes say so.
 func (s Settings) ReadRemoteToken() ([]byte, error) {
@@ -67,8 +65,8 @@ func readToken(path string) ([]byte, error) {
 		return nil, hint.With(fmt.Errorf("%s has mode %04o, want 0600", path, info.Mode().Perm()), "chmod 600 '"+path+"'")
 	}
 	token := bytes.TrimSpace(data)
-	if len(token) < minToken {
-		return nil, hint.With(fmt.Errorf("%s holds a token of less than %d bytes", path, minToken), way)
+	if len(token) < server.MinRemoteToken {
+		return nil, hint.With(fmt.Errorf("%s holds a token of less than %d bytes", path, server.MinRemoteToken), way)
 	}
 	if bytes.ContainsAny(token, " \t\r\n") {
 		return nil, hint.With(errors.New(path+" holds more than one word"), way)

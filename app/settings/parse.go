@@ -1,10 +1,8 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -88,21 +86,4 @@ func parseSize(text string) (int64, error) {
 		return 0, hint.With(fmt.Errorf("%q is not between 1KiB and 1024GiB", clip(text)), "write a size such as 64MiB")
 	}
 	return int64(n), nil
-}
-
-// checkDownloadURL does not repeat the input, in which there may be a password.
-func checkDownloadURL(text string) error {
-	const example = "write it like https://example.com/studio/"
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return hint.With(errors.New("it is not a URL"), example)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return hint.With(errors.New("it is not an http or https URL"), example)
-	case u.User != nil:
-		return hint.With(errors.New("it holds a user name or password"), example)
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return hint.With(errors.New("it holds a query or a fragment, to which no file name can be appended"), example)
-	}
-	return nil
 }

@@ -1,13 +1,13 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/studio"
 	"chatwright.dev/tray/server/upstream"
 )
 
@@ -176,30 +176,17 @@ func setControlSocket(s *Settings, text string) error {
 	return nil
 }
 
-// addOrigin takes what a browser sends as Origin. It is compared as a whole, so a path or a final slash would make it
-// an origin that never comes.
 func addOrigin(s *Settings, text string) error {
-	scheme, host, ok := strings.Cut(text, "://")
-	if !ok || scheme == "" || host == "" || strings.ContainsAny(host, "/?#@* ") || text != strings.ToLower(text) {
-		return hint.With(errors.New("it is not an origin"), // not repeated: a URL may hold a password
-			"write the page's scheme and host as the browser sends them: https://studio.example.com, with the port if there is one, without a final slash")
-	}
 	s.AllowOrigins = append(s.AllowOrigins, text)
-	return nil
+	return server.CheckOrigin(text)
 }
 
 func addHost(s *Settings, text string) error {
-	if text == "" || strings.ContainsAny(text, "/?#@*, ") {
-		return hint.With(fmt.Errorf("%q is not a host name", clip(text)), "write a name such as tray.example.com or tray.example.com:4319")
-	}
 	s.AllowHosts = append(s.AllowHosts, text)
-	return nil
+	return server.CheckHost(text)
 }
 
 func setUIURL(s *Settings, text string) error {
-	if err := checkDownloadURL(text); err != nil {
-		return err
-	}
 	s.UIURL = text
-	return nil
+	return studio.CheckBaseURL(text)
 }

@@ -86,8 +86,7 @@ func Open(cfg Config) (*Store, error) {
 	}
 	base, err := parseBase(cfg.BaseURL)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("opening the Studio cache: the release address %w", err),
-			"give --ui-url as in --ui-url "+DefaultBaseURL)
+		return nil, fmt.Errorf("opening the Studio cache: reading the release address: %w", err)
 	}
 	if cfg.ManifestTimeout <= 0 {
 		cfg.ManifestTimeout = 10 * time.Second
@@ -113,19 +112,25 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// CheckBaseURL says whether text is one that Config.BaseURL may hold. The error does not repeat it: there may be a
+// password in it.
+func CheckBaseURL(text string) error {
+	_, err := parseBase(text)
+	return err
+}
+
 func parseBase(text string) (*url.URL, error) {
+	const way = "give --ui-url as in --ui-url " + DefaultBaseURL
 	base, err := url.Parse(text)
 	switch {
-	case err != nil: // the parser's error repeats the text, which may hold a password
-		return nil, errors.New("is not a URL")
-	case base.Scheme != "http" && base.Scheme != "https":
-		return nil, errors.New("must start with https:// or http://")
-	case base.Host == "":
-		return nil, errors.New("names no host")
+	case err != nil:
+		return nil, hint.With(errors.New("it is not a URL"), way)
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, hint.With(errors.New("it is not an http or https URL"), way)
 	case base.User != nil:
-		return nil, errors.New("must not hold a user or password")
+		return nil, hint.With(errors.New("it holds a user name or password"), way)
 	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
-		return nil, errors.New("must not have a query or fragment")
+		return nil, hint.With(errors.New("it holds a query or a fragment, to which no file name can be appended"), way)
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base = base.JoinPath("/")
