@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -83,18 +83,19 @@ func (c *call) pass(timeout time.Duration) {
 		Rewrite:   c.rewrite,
 		Transport: &c.repeat,
 		ModifyResponse: func(answer *http.Response) error {
-			if formatOf(answer) != meter.JSON {
+			err := c.answer(answer)
+			if c.events {
 				stopTimer()
 			}
-			return c.answer(answer)
+			return err
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.fail(err) },
 		BufferPool:   c.proxy.buffers,
 		ErrorLog:     c.proxy.silent,
 	}
-	c.repeat.next = c.target.Transport
+	c.repeat.next, c.repeat.began = c.target.Transport, c.start
 	if c.request != nil {
-		c.repeat.body = &c.body
+		c.repeat.body, c.repeat.began = &c.body, c.body.read
 	}
 	reverse.ServeHTTP(c, up)
 }
@@ -102,7 +103,7 @@ func (c *call) pass(timeout time.Duration) {
 // answer looks at the header of an answer, and sees to it that its body is read on the way.
 func (c *call) answer(answer *http.Response) error {
 	c.status = answer.StatusCode
-	c.work.add(c.sinceStart())
+	c.beginAnswer()
 	if c.status == http.StatusSwitchingProtocols {
 		return errSwitched
 	}
@@ -136,11 +137,8 @@ func (c *call) answer(answer *http.Response) error {
 }
 
 func formatOf(answer *http.Response) meter.Format {
-	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	if err != nil {
-		return meter.JSON // if it is anything that can be read
-	}
-	switch media {
+	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(media)) {
 	case "text/event-stream":
 		return meter.EventStream
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines":
@@ -193,9 +191,13 @@ func (b *answerBody) Read(p []byte) (int, error) {
 // read reads from the upstream, and lets the meter see it. What happens between two reads is our work.
 func (b *answerBody) read(p []byte) (int, error) {
 	c := b.call
-	c.work.stop()
+	if c.work.running {
+		c.work.stop(time.Now())
+	}
 	n, err := b.from.Read(p)
-	c.work.start()
+	if c.work.next() {
+		c.work.start(time.Now())
+	}
 	if c.meter != nil {
 		c.meter.Write(p[:n])
 	}
@@ -214,9 +216,11 @@ func (b *answerBody) Close() error {
 	return b.from.Close()
 }
 
-// sinceStart is how long we have been at work until now, before the first byte of an answer is read.
-func (c *call) sinceStart() time.Duration {
-	return max(0, time.Since(c.start)-c.body.waitedFor()-c.repeat.waitedFor())
+// beginAnswer adds up the work until the first byte of an answer came, and from there on.
+func (c *call) beginAnswer() {
+	answered, waited := c.repeat.times()
+	c.work.add(answered.Sub(c.start) - waited - c.body.waitedFor())
+	c.work.start(answered)
 }
 
 // record says what became of the call. It is the end of it: nothing is read or written any more.
@@ -226,11 +230,13 @@ func (c *call) record() protocol.Call {
 	if c.meter != nil {
 		read = c.meter.Close()
 	}
-	c.work.stop()
+	now := time.Now()
+	total := now.Sub(c.start)
 	if c.status == 0 {
-		c.work.add(c.sinceStart())
+		_, waited := c.repeat.times()
+		c.work.add(total - waited - c.body.waitedFor())
 	}
-	total := time.Since(c.start)
+	c.work.stop(now)
 	out := c.outcome(read)
 	record := protocol.Call{
 		Timestamp:      c.start.UTC(),
@@ -243,7 +249,7 @@ func (c *call) record() protocol.Call {
 		Verdict:        out.verdict,
 		BytesIn:        c.body.n,
 		BytesOut:       c.bytesOut,
-		OverheadUs:     c.work.total().Microseconds(),
+		OverheadUs:     c.work.sum.Microseconds(),
 		FinishReason:   read.FinishReason,
 		Upstream:       c.target.Name,
 		ID:             c.id,

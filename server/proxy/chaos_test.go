@@ -238,7 +238,7 @@ func TestVeryLongLines(t *testing.T) {
 
 // A caller whose own request breaks off is no fault of the upstream.
 func TestCallersThatBreakOff(t *testing.T) {
-	f := behind(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+	f := behind(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	for name, c := range map[string]struct {
 		sends  string
 		status int

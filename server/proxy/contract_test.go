@@ -186,7 +186,7 @@ func TestAnswersComeBackAsTheyAre(t *testing.T) {
 		"plain answer": {200, "application/json", `{"choices":[]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := behind(t, func(w http.ResponseWriter, r *http.Request) {
+			f := behind(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", c.ctype)
 				w.Header().Set("Retry-After", "7")
 				w.Header().Set("X-Request-Id", "abc")

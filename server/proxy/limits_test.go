@@ -23,7 +23,7 @@ import (
 func TestBodiesOverTheCap(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	small := func(c *proxy.Config) { c.MaxBody = 3 << 20 }
-	f := behind(t, func(w http.ResponseWriter, r *http.Request) {
+	f := behind(t, func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil {
 			reached <- struct{}{}
 		}
@@ -64,7 +64,7 @@ func TestBodiesOverTheCap(t *testing.T) {
 		t.Error("a body over the cap reached the upstream whole")
 	default:
 	}
-	t.Run("exactly the cap passes", func(t *testing.T) {
+	t.Run("exactly the cap passes", func(*testing.T) {
 		f.chat(strings.Repeat("x", 3<<20))
 		<-reached
 	})

@@ -68,7 +68,7 @@ func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	c := p.newCall(w, r, "/chat/completions")
 	c.request = p.reader.Request()
-	c.body = requestBody{from: r.Body, limit: p.cfg.MaxBody, request: c.request}
+	c.body = requestBody{from: r.Body, limit: p.cfg.MaxBody, request: c.request, read: c.start}
 	// Deferred, so that a call that is broken off is recorded too: breaking off is a panic (http.ErrAbortHandler) that
 	// must reach net/http.
 	defer func() { p.cfg.End(c.record()) }()

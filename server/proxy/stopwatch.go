@@ -17,12 +17,12 @@ type stopwatch struct {
 	sum     time.Duration
 	spells  int
 	running bool
-	weight  time.Duration // how many spells this one stands for
+	weight  int64 // how many spells this one stands for
 	since   time.Time
 }
 
-// start begins a spell of work.
-func (s *stopwatch) start() {
+// next says whether the spell that begins now is to be timed.
+func (s *stopwatch) next() bool {
 	s.spells++
 	switch {
 	case s.spells <= allTimed:
@@ -30,19 +30,23 @@ func (s *stopwatch) start() {
 	case s.spells%everyNth == 0:
 		s.weight = everyNth
 	default:
-		return
+		return false
 	}
-	s.since, s.running = time.Now(), true
+	return true
+}
+
+// start begins a spell of work.
+func (s *stopwatch) start(at time.Time) {
+	s.weight = max(s.weight, 1)
+	s.since, s.running = at, true
 }
 
 // stop ends the spell, if one is timed.
-func (s *stopwatch) stop() {
+func (s *stopwatch) stop(at time.Time) {
 	if s.running {
-		s.sum += s.weight * min(time.Since(s.since), aSpell)
+		s.sum += time.Duration(s.weight * min(at.Sub(s.since), aSpell).Nanoseconds())
 		s.running = false
 	}
 }
 
-func (s *stopwatch) add(d time.Duration) { s.sum += d }
-
-func (s *stopwatch) total() time.Duration { return s.sum }
+func (s *stopwatch) add(d time.Duration) { s.sum += max(0, d) }

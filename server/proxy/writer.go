@@ -47,12 +47,12 @@ func (c *call) WriteHeader(status int) {
 	}
 }
 
-// Write sends bytes of the answer. ReverseProxy flushes streams and answers of unknown length; here the others are, if
-// more is to come: what is whole goes out in one piece.
+// Write sends bytes of the answer. ReverseProxy flushes streams and answers of unknown length; here the others are. The
+// last bytes do not wait for the call to be recorded either.
 func (c *call) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.bytesOut += int64(n)
-	if err == nil && c.bytesOut < c.length {
+	if err == nil && c.bytesOut <= c.length {
 		err = http.NewResponseController(c.w).Flush()
 	}
 	if err != nil {

@@ -23,8 +23,8 @@ const maxProbeAnswer = 1 << 20
 // The numbers of Windows for a refused and a reset connection. syscall's POSIX names have others there, which no
 // system call returns; here they match nothing.
 const (
-	winRefused = syscall.Errno(10061)
-	winReset   = syscall.Errno(10054)
+	errWinRefused = syscall.Errno(10061)
+	errWinReset   = syscall.Errno(10054)
 )
 
 // Probe asks t once whether it answers: GET {base}/models. The caller bounds the time through ctx. The detail says why
@@ -78,7 +78,7 @@ func (t *Target) Explain(err error) string {
 	addr := t.address()
 	var dns *net.DNSError
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, winRefused):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, errWinRefused):
 		return "connection refused at " + addr + usually(t.port())
 	case errors.As(err, &dns):
 		return "no address found for " + t.BaseURL.Hostname()
@@ -87,7 +87,7 @@ func (t *Target) Explain(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), isTimeout(err):
 		return "no answer from " + addr + " in time"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, winReset), errors.Is(err, syscall.EPIPE):
+		errors.Is(err, errWinReset), errors.Is(err, syscall.EPIPE):
 		return addr + " closed the connection before its answer was whole"
 	default:
 		return "no answer from " + addr + ": " + bound(err.Error())

@@ -10,8 +10,8 @@ import (
 	"chatwright.dev/tray/server/proxy/internal/meter"
 )
 
-// comparable leaves out what depends on the clock but whether there was a token.
-func comparable(r meter.Reading) (meter.Reading, bool) {
+// timeless leaves out what depends on the clock but whether there was a token.
+func timeless(r meter.Reading) (meter.Reading, bool) {
 	token := !r.FirstToken.IsZero()
 	r.FirstToken = time.Time{}
 	return r, token
@@ -44,8 +44,8 @@ func FuzzPieces(f *testing.F) {
 			pieces.Write(rest[:n])
 			rest = rest[n:]
 		}
-		want, wantToken := comparable(whole.Close())
-		got, gotToken := comparable(pieces.Close())
+		want, wantToken := timeless(whole.Close())
+		got, gotToken := timeless(pieces.Close())
 		if got != want || gotToken != wantToken {
 			t.Errorf("cut: got %+v (token %v), want %+v (token %v)", got, gotToken, want, wantToken)
 		}

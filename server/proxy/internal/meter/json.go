@@ -18,41 +18,6 @@ const (
 	kindList // one that has an element: empty lists say nothing
 )
 
-// node is a place in a JSON text that is looked into: an object with wanted members, a list with wanted elements. A
-// field other than 0 is reported when a value is met at the place. Trees of nodes are at most maxFrames-1 deep.
-type node struct {
-	name    string
-	field   field
-	members []*node
-	element *node
-
-	byLength [24][]*node // the members by the length of their names: most names that come are ruled out by it
-}
-
-// index makes the tree ready to be looked into.
-func (n *node) index() *node {
-	for _, m := range n.members {
-		n.byLength[len(m.name)] = append(n.byLength[len(m.name)], m)
-		m.index()
-	}
-	if n.element != nil {
-		n.element.index()
-	}
-	return n
-}
-
-func (n *node) member(name []byte) *node {
-	if len(name) >= len(n.byLength) {
-		return nil
-	}
-	for _, m := range n.byLength[len(name)] {
-		if m.name == string(name) {
-			return m
-		}
-	}
-	return nil
-}
-
 // sink is told the wanted values in the order they come. The text is what a string says or how a literal is written,
 // cut at maxText or a few bytes more; it is valid until value returns.
 type sink interface {
@@ -66,9 +31,8 @@ const maxFrames = 8
 // what nobody asked for is stepped over. On bytes that are no JSON it stops reading and says nothing, since they are
 // not its to judge.
 type jsonScanner struct {
-	root   *node
-	around node // a list of roots: some servers put their one error object in a list
-	sink   sink
+	root *node
+	sink sink
 
 	state  state
 	frames [maxFrames]frame // the open containers that are looked into
@@ -109,7 +73,7 @@ const (
 )
 
 func newJSONScanner(root *node, to sink) jsonScanner {
-	return jsonScanner{root: root, around: node{element: root}, sink: to, current: root}
+	return jsonScanner{root: root, sink: to, current: root}
 }
 
 // reset makes the scanner ready for the next text.
@@ -190,7 +154,7 @@ func (s *jsonScanner) token(c byte) {
 func (s *jsonScanner) begin(c byte) {
 	at := s.current
 	if s.depth == 0 && c == '[' {
-		at = &s.around
+		at = s.root.around // some servers put their one error object in a list
 	}
 	wanted := at != nil && at.field != 0
 	switch {
@@ -283,123 +247,4 @@ func (s *jsonScanner) endLiteral() {
 		s.sink.value(s.current.field, kindLiteral, s.text[:s.length])
 	}
 	s.endValue()
-}
-
-// stringRun takes the bytes of a string up to its end or the next backslash.
-func (s *jsonScanner) stringRun(p []byte) int {
-	i := len(p)
-	for at, c := range p {
-		if c == '"' || c == '\\' {
-			i = at
-			break
-		}
-	}
-	if s.keep && s.length == 0 && s.highest == 0 && i < min(len(p), len(s.text)) && p[i] == '"' {
-		s.endString(p[:i]) // it lies before us whole: no need to copy it
-		return i + 1
-	}
-	if s.keep {
-		s.endPair(i > 0)
-		s.length += copy(s.text[s.length:], p[:i])
-	}
-	if i == len(p) {
-		return i
-	}
-	if p[i] == '\\' {
-		s.state = stateEscape
-	} else {
-		s.endPair(true)
-		s.endString(s.text[:s.length])
-	}
-	return i + 1
-}
-
-func (s *jsonScanner) endString(text []byte) {
-	switch {
-	case s.skip > 0:
-		s.state = stateSkip
-	case s.inName:
-		s.current = s.frames[s.depth-1].at.member(text)
-		s.state = stateColon
-	default:
-		if s.keep {
-			s.sink.value(s.current.field, kindString, text)
-		}
-		s.endValue()
-	}
-}
-
-// add keeps one byte while there is room.
-func (s *jsonScanner) add(c byte) {
-	if s.keep && s.length < len(s.text) {
-		s.text[s.length] = c
-		s.length++
-	}
-}
-
-func (s *jsonScanner) escape(c byte) {
-	s.state = stateString
-	if c == 'u' {
-		s.digits, s.unit, s.state = 4, 0, stateHex
-		return
-	}
-	s.endPair(true)
-	switch c {
-	case 'n':
-		c = '\n'
-	case 't':
-		c = '\t'
-	case 'r':
-		c = '\r'
-	case 'b':
-		c = '\b'
-	case 'f':
-		c = '\f'
-	}
-	s.add(c)
-}
-
-func (s *jsonScanner) hexDigit(c byte) {
-	switch {
-	case '0' <= c && c <= '9':
-		c -= '0'
-	case 'a' <= c && c <= 'f':
-		c -= 'a' - 10
-	case 'A' <= c && c <= 'F':
-		c -= 'A' - 10
-	default:
-		s.state = stateBroken
-		return
-	}
-	s.unit = s.unit<<4 | rune(c)
-	if s.digits--; s.digits > 0 {
-		return
-	}
-	s.state = stateString
-	switch {
-	case s.highest != 0 && 0xDC00 <= s.unit && s.unit < 0xE000:
-		s.addRune(0x10000 + (s.highest-0xD800)<<10 + (s.unit - 0xDC00))
-		s.highest = 0
-	case 0xD800 <= s.unit && s.unit < 0xDC00:
-		s.endPair(true)
-		s.highest = s.unit
-	default:
-		s.endPair(true)
-		s.addRune(s.unit) // half a pair becomes U+FFFD
-	}
-}
-
-// endPair gives up on the second half of a pair when something else came.
-func (s *jsonScanner) endPair(came bool) {
-	if came && s.highest != 0 {
-		s.highest = 0
-		s.addRune(utf8.RuneError)
-	}
-}
-
-func (s *jsonScanner) addRune(r rune) {
-	if s.keep {
-		var b [utf8.UTFMax]byte
-		s.length += copy(s.text[s.length:], b[:utf8.EncodeRune(b[:], r)])
-	}
 }

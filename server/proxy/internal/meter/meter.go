@@ -34,7 +34,7 @@ type Reader struct {
 }
 
 // NewReader returns a Reader.
-func NewReader() *Reader { return &Reader{answerTree().index(), requestTree().index()} }
+func NewReader() *Reader { return &Reader{newTree(answerTree()), newTree(requestTree())} }
 
 // Answer returns a Meter for an answer in a format, whose bytes have the content coding; "" and "identity" are none. A
 // coding that is not known leaves the answer unread. Close must be called: it ends what decodes.
