@@ -129,7 +129,7 @@ func TestUpstreamsThatBreakOff(t *testing.T) {
 			f := startFront(t, rawUpstream(t, func(conn net.Conn, _ *http.Request, _ int) bool {
 				_, _ = io.WriteString(conn, c.sends)
 				if c.reset {
-					time.Sleep(20 * time.Millisecond) // a reset throws away what has not been read
+					time.Sleep(150 * time.Millisecond) // a reset throws away what has not been read by then
 					_ = conn.(*net.TCPConn).SetLinger(0)
 				}
 				return false
