@@ -23,7 +23,6 @@ type Store struct {
 	ring     []protocol.Call // grows up to capacity, then the oldest is overwritten
 	ended    uint64          // calls ever recorded; the n-th has sequence number n, from 1
 	inFlight int64
-	errors   int64
 	prompt   int64
 	answer   int64
 	verdicts map[protocol.Verdict]int64
@@ -62,9 +61,6 @@ func (s *Store) End(c protocol.Call) {
 	s.answer += c.CompletionTokens
 	if c.Verdict != "" {
 		s.verdicts[c.Verdict]++
-	}
-	if Failed(c) {
-		s.errors++
 	}
 	s.wake()
 }
@@ -127,13 +123,16 @@ func (s *Store) wake() {
 func (s *Store) Snapshot() protocol.Metrics {
 	s.mu.Lock()
 	m := protocol.Metrics{
-		Calls: int64(s.ended), Errors: s.errors, InFlight: s.inFlight,
+		Calls: int64(s.ended), InFlight: s.inFlight,
 		PromptTokens: s.prompt, CompletionTokens: s.answer,
 	}
 	if len(s.verdicts) > 0 {
 		m.Verdicts = make(map[protocol.Verdict]int64, len(s.verdicts))
 		for v, n := range s.verdicts {
 			m.Verdicts[v] = n
+			if failed(v) {
+				m.Errors += n
+			}
 		}
 	}
 	calls := s.from(s.oldest(), len(s.ring))
@@ -183,13 +182,13 @@ func quantile[T int64 | float64](values []T, percent int) *T {
 // answered says whether the time of a call tells how fast the model is. A refused connection takes no time and a call
 // that the user gave up on takes theirs: neither does.
 func answered(c protocol.Call) bool {
-	return !Failed(c) && c.Verdict != protocol.VerdictCancelled && c.Verdict != protocol.VerdictLoading
+	return !failed(c.Verdict) && c.Verdict != protocol.VerdictCancelled && c.Verdict != protocol.VerdictLoading
 }
 
-// Failed says whether a call counts as an error where a person reads "2 errors". A caller who left and a server that
-// still loads its model are no errors.
-func Failed(c protocol.Call) bool {
-	switch c.Verdict {
+// failed says whether a call that ended so counts as an error where a person reads "2 errors". A caller who left and a
+// server that still loads its model are no errors.
+func failed(v protocol.Verdict) bool {
+	switch v {
 	case protocol.VerdictUnreachable, protocol.VerdictUpstreamError, protocol.VerdictStreamError, protocol.VerdictTruncated:
 		return true
 	default:

@@ -172,7 +172,9 @@ func TestWhatCountsAsAnError(t *testing.T) {
 		protocol.VerdictComplete: false, protocol.VerdictNoDone: false,
 		protocol.VerdictCancelled: false, protocol.VerdictLoading: false, "": false,
 	} {
-		if got := metrics.Failed(protocol.Call{Verdict: verdict}); got != want {
+		s := metrics.New(0)
+		s.End(protocol.Call{Verdict: verdict})
+		if got := s.Snapshot().Errors == 1; got != want {
 			t.Errorf("%q: got %v, want %v", verdict, got, want)
 		}
 	}
