@@ -69,7 +69,7 @@ export const verdictUnknown = { word: 'unknown', shape: 'ring', tone: 'calm' }
 export const studio = {
   none: 'No Studio copy here yet',
   noneHint: ['To get Studio: start with ', '--ui', ', or open '], // text, code, text, then the link
-  hosted: { word: 'chatwright.dev', href: 'https://chatwright.dev' },
+  hosted: { word: 'chatwright.dev', href: 'https://chatwright.dev/studio/' },
   folder: 'Studio from a folder',
   copy: (version) => (version ? `Studio ${version}` : 'Studio'),
   copyHint: 'An offline copy, served from this machine.',
