@@ -25,9 +25,6 @@ const (
 	maxMissed    = 2 // failed reads in a row after which the other companion counts as gone
 )
 
-// companionName is how a companion names itself in /health.
-const companionName = "chatwright-server"
-
 // A neighbour asks other programs on this machine. Its client keeps no connection, so that it holds nothing open in
 // a server that wants to end.
 type neighbour struct{ client *http.Client }
@@ -57,7 +54,7 @@ func (n neighbour) holder(ctx context.Context, addr string) *PortHeldError {
 	var health struct {
 		Name string `json:"name"`
 	}
-	if err := n.get(ctx, "http://"+addr+"/health", &health); err == nil && health.Name == companionName {
+	if err := n.get(ctx, "http://"+addr+"/health", &health); err == nil && health.Name == protocol.ServerName {
 		held.Ours = true
 	}
 	held.Holder = listenerOf(ctx, addr)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"chatwright.dev/tray/server/internal/httpx"
+	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/proxy"
 )
 
@@ -99,7 +100,7 @@ func healthAnswer(version string) []byte {
 		Name         string   `json:"name"`
 		Version      string   `json:"version"`
 		Capabilities []string `json:"capabilities"`
-	}{"chatwright-server", version, Capabilities})
+	}{protocol.ServerName, version, Capabilities})
 	if err != nil {
 		panic(err) // strings always encode
 	}

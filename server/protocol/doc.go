@@ -8,3 +8,7 @@ package protocol
 
 // Version is the version of the protocol: it prefixes every route ("/v1/…") and stands in VersionInfo.
 const Version = "v1"
+
+// ServerName is how a companion names itself in GET /health on its HTTP listener: Studio and other companions know it
+// by that.
+const ServerName = "chatwright-server"
