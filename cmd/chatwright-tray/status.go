@@ -51,13 +51,13 @@ func (c *cli) statusPrinter(asJSON, watch bool) func(protocol.Status) error {
 	}
 	lines := 0
 	return func(s protocol.Status) error {
-		clear := ""
+		erase := ""
 		if watch && isTerminal(c.stdout) && lines > 0 {
-			clear = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // up to the first line, and away with what follows
+			erase = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // up to the first line, and away with what follows
 		}
 		table := statusTable(s)
 		lines = strings.Count(table, "\n")
-		_, err := io.WriteString(c.stdout, clear+table)
+		_, err := io.WriteString(c.stdout, erase+table)
 		return err
 	}
 }
