@@ -6,7 +6,6 @@ import (
 
 	"chatwright.dev/tray/server/internal/httpx"
 	"chatwright.dev/tray/server/protocol"
-	"chatwright.dev/tray/server/proxy"
 )
 
 // Capabilities is what /health lists, for pages to decide what to offer. It is fixed: adding one changes the contract
@@ -72,7 +71,7 @@ func (s *Server) isPage(path string) bool {
 // library reads, elsewhere the companion's own.
 func writeError(w http.ResponseWriter, path string, status int, code, message string) {
 	if strings.HasPrefix(path, "/v1/") {
-		proxy.WriteError(w, status, message, "invalid_request_error", code)
+		httpx.WriteOpenAIError(w, status, message, httpx.TypeInvalidRequest, code)
 		return
 	}
 	httpx.WriteJSON(w, status, ownError{message})

@@ -42,13 +42,13 @@ func (c *call) fail(err error) {
 	if f.status == 0 {
 		return
 	}
-	typ := typeUpstream
+	typ := httpx.TypeUpstream
 	if f.status < http.StatusInternalServerError {
-		typ = typeRequest
+		typ = httpx.TypeInvalidRequest
 		// What is left of the body would be taken for the next request.
 		c.w.Header().Set("Connection", "close")
 	}
-	WriteError(c, f.status, f.message, typ, f.code)
+	httpx.WriteOpenAIError(c, f.status, f.message, typ, f.code)
 	if f.status == http.StatusRequestEntityTooLarge {
 		c.linger()
 	}

@@ -108,5 +108,5 @@ func (p *Proxy) models(w http.ResponseWriter, r *http.Request) {
 
 func refuseMethod(w http.ResponseWriter, allowed string) {
 	w.Header().Set("Allow", allowed)
-	WriteError(w, http.StatusMethodNotAllowed, "method not allowed", typeRequest, "method_not_allowed")
+	httpx.WriteOpenAIError(w, http.StatusMethodNotAllowed, "method not allowed", httpx.TypeInvalidRequest, "method_not_allowed")
 }

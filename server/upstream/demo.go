@@ -88,9 +88,7 @@ func writeDemoError(w http.ResponseWriter, err error) {
 		// What is left are streams that nobody reads any more: break them off, never end them cleanly.
 		panic(http.ErrAbortHandler)
 	}
-	httpx.WriteJSON(w, answer.status, map[string]any{"error": map[string]any{
-		"message": answer.message, "type": "invalid_request_error", "param": nil, "code": answer.code,
-	}})
+	httpx.WriteOpenAIError(w, answer.status, answer.message, httpx.TypeInvalidRequest, answer.code)
 }
 
 func (d demo) models(w http.ResponseWriter, _ *http.Request) {
