@@ -12,20 +12,33 @@ const maxPatternText = 4 * maxSchemaItems
 
 // patternsExample returns a text that fits and that all of the expressions match. More than one come from schemas that
 // were merged.
-func patternsExample(patterns []any, fits func(string) bool, variant, most int) (string, error) {
-	err := errNothing
+func (m *schemaMaker) patternsExample(patterns []any, fits func(string) bool, variant, most int) (string, error) {
+	err, length := errNothing, patternsLength(patterns)
 	for _, pattern := range patterns {
 		pattern, ok := pattern.(string)
 		if !ok {
 			continue
 		}
 		var text string
-		all := func(text string) bool { return fits(text) && matchesAll(patterns, text) }
-		if text, err = patternExample(pattern, all, variant, most); err == nil {
+		all := func(text string) bool {
+			return m.spend((1+len(text))*(1+length)) && fits(text) && matchesAll(patterns, text)
+		}
+		if text, err = m.patternExample(pattern, all, variant, most); err == nil {
 			return text, nil
 		}
 	}
 	return "", err
+}
+
+// patternsLength tells how much work it is to match one character.
+func patternsLength(patterns []any) int {
+	n := 0
+	for _, pattern := range patterns {
+		if pattern, ok := pattern.(string); ok {
+			n += len(pattern)
+		}
+	}
+	return n
 }
 
 func matchesAll(patterns []any, text string) bool {
@@ -41,7 +54,7 @@ func matchesAll(patterns []any, text string) bool {
 
 // patternExample returns a text that the regular expression matches and that fits. It takes the first way through the
 // expression with the fewest repeats, then with more of them, up to most. Each variant starts with one repeat more.
-func patternExample(pattern string, fits func(string) bool, variant, most int) (string, error) {
+func (m *schemaMaker) patternExample(pattern string, fits func(string) bool, variant, most int) (string, error) {
 	unsupported := fmt.Errorf("pattern %q is beyond the demo", shorten(pattern, 80))
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -53,7 +66,7 @@ func patternExample(pattern string, fits func(string) bool, variant, most int) (
 	}
 	for extra := variant; extra < variant+most+2; extra++ {
 		var b strings.Builder
-		writeMatch(&b, tree, extra)
+		m.writeMatch(&b, tree, extra)
 		if text := b.String(); fits(text) && re.MatchString(text) {
 			return text, nil
 		}
@@ -61,9 +74,10 @@ func patternExample(pattern string, fits func(string) bool, variant, most int) (
 	return "", unsupported
 }
 
-// writeMatch writes a text that re matches; what may repeat is repeated extra times beyond what it must.
-func writeMatch(b *strings.Builder, re *syntax.Regexp, extra int) {
-	if b.Len() > maxPatternText {
+// writeMatch writes a text that re matches; what may repeat is repeated extra times beyond what it must. What matches
+// nothing can be repeated for ever, so that not only the text is bounded.
+func (m *schemaMaker) writeMatch(b *strings.Builder, re *syntax.Regexp, extra int) {
+	if b.Len() > maxPatternText || !m.spend(1) {
 		return
 	}
 	switch re.Op {
@@ -77,26 +91,29 @@ func writeMatch(b *strings.Builder, re *syntax.Regexp, extra int) {
 		b.WriteByte('a')
 	case syntax.OpCapture, syntax.OpConcat:
 		for _, sub := range re.Sub {
-			writeMatch(b, sub, extra)
+			m.writeMatch(b, sub, extra)
 		}
 	case syntax.OpAlternate:
-		writeMatch(b, re.Sub[0], extra)
+		m.writeMatch(b, re.Sub[0], extra)
 	case syntax.OpStar:
-		repeat(b, re.Sub[0], extra, extra)
+		m.repeat(b, re.Sub[0], extra, extra)
 	case syntax.OpPlus:
-		repeat(b, re.Sub[0], 1+extra, extra)
+		m.repeat(b, re.Sub[0], 1+extra, extra)
 	case syntax.OpRepeat:
 		n := re.Min + extra
 		if re.Max >= 0 {
 			n = min(n, re.Max)
 		}
-		repeat(b, re.Sub[0], n, extra)
+		m.repeat(b, re.Sub[0], n, extra)
 	}
 }
 
-func repeat(b *strings.Builder, re *syntax.Regexp, n, extra int) {
+func (m *schemaMaker) repeat(b *strings.Builder, re *syntax.Regexp, n, extra int) {
 	for range n {
-		writeMatch(b, re, extra)
+		if m.work > maxSchemaWork {
+			return
+		}
+		m.writeMatch(b, re, extra)
 	}
 }
 

@@ -13,8 +13,13 @@ import (
 	"chatwright.dev/tray/server/internal/httpx"
 )
 
-// maxSchemaSteps bounds the work on one schema: references and alternatives can multiply.
-const maxSchemaSteps = 10_000
+// Bounds of the work on one schema, which comes from anybody: references and alternatives can multiply, and merging and
+// matching cost more the larger the schema is.
+const (
+	maxSchemaSteps = 10_000     // values made
+	maxSchemaDepth = 200        // values within values, and schemas that stand for others
+	maxSchemaWork  = 10_000_000 // members looked at, characters matched: about a second
+)
 
 // schemaExample returns a small JSON text that is valid for the JSON schema: required members only, the fewest items,
 // the first alternative that can be met. Keywords that it does not know are ignored.
@@ -28,6 +33,9 @@ func schemaExample(schema json.RawMessage) (string, error) {
 	}
 	m := &schemaMaker{root: root, open: map[string]bool{"#": true}}
 	value, err := m.make(root, 0)
+	if m.work > maxSchemaWork {
+		err = errTooMuch // whatever it looked like where the work ended
+	}
 	if err != nil {
 		return "", err
 	}
@@ -42,6 +50,14 @@ type schemaMaker struct {
 	// makes would have done for the outer. So recursive schemas end without a bound on depth.
 	open  map[string]bool
 	steps int
+	depth int
+	work  int
+}
+
+// spend reports whether there is still leave for so much more work.
+func (m *schemaMaker) spend(work int) bool {
+	m.work += work
+	return m.work <= maxSchemaWork
 }
 
 var (
@@ -53,7 +69,10 @@ var (
 // make returns a value for schema. Values for different variants differ where the schema leaves room: that is how a
 // list gets unique items.
 func (m *schemaMaker) make(schema any, variant int) (any, error) {
-	if m.steps++; m.steps > maxSchemaSteps {
+	m.steps++
+	m.depth++
+	defer func() { m.depth-- }()
+	if m.steps > maxSchemaSteps || m.depth > maxSchemaDepth || !m.spend(1) {
 		return nil, errTooMuch
 	}
 	s, ok := schema.(object)
@@ -171,10 +190,10 @@ func (m *schemaMaker) firstOf(rest object, alternatives []any, variant int) (any
 // plain makes a value for a schema without references and alternatives.
 func (m *schemaMaker) plain(s object, variant int) (any, error) {
 	if value, ok := s["const"]; ok {
-		return oneOf([]any{value}, s, variant)
+		return m.oneOf([]any{value}, s, variant)
 	}
 	if values, ok := s["enum"].([]any); ok {
-		return oneOf(values, s, variant)
+		return m.oneOf(values, s, variant)
 	}
 	err := errNothing
 	for _, typ := range types(s) {
@@ -193,7 +212,7 @@ func (m *schemaMaker) typed(typ string, s object, variant int) (any, error) {
 	case "array":
 		return m.array(s, variant)
 	case "string":
-		return stringExample(s, variant)
+		return m.stringExample(s, variant)
 	case "integer", "number":
 		return numberExample(s, typ == "integer", variant)
 	case "boolean":

@@ -9,7 +9,11 @@ import (
 
 // oneOf picks one of the values that a schema lists. What the schema says besides can rule some of them out: merged
 // schemas do that.
-func oneOf(values []any, s object, variant int) (any, error) {
+func (m *schemaMaker) oneOf(values []any, s object, variant int) (any, error) {
+	const looking = 10 // at a value costs as much as so many members of a schema
+	if !m.spend(len(values) * (looking + patternsLength(list(s["pattern"])))) {
+		return nil, errTooMuch
+	}
 	fitting := slices.DeleteFunc(slices.Clone(values), func(v any) bool { return !fits(v, s) })
 	if len(fitting) == 0 {
 		return nil, errNothing

@@ -16,6 +16,9 @@ func (m *schemaMaker) merge(a object, b any) (object, bool) {
 	if !ok {
 		return a, b != false
 	}
+	if !m.spend(weight(a) + weight(other)) {
+		return nil, false // schemaExample says why
+	}
 	a, other = besides(a, other), besides(other, a)
 	out := maps.Clone(a)
 	for keyword, want := range other {
@@ -28,6 +31,9 @@ func (m *schemaMaker) merge(a object, b any) (object, bool) {
 			out[keyword] = want
 			continue
 		}
+		if !m.spend(len(list(have)) * len(list(want))) { // lists are compared each with each
+			return nil, false
+		}
 		merged, ok := mergeKeyword(keyword, have, want)
 		if !ok {
 			return nil, false
@@ -35,6 +41,21 @@ func (m *schemaMaker) merge(a object, b any) (object, bool) {
 		out[keyword] = merged
 	}
 	return out, true
+}
+
+// weight is how much there is to copy of a schema, one level down.
+func weight(s object) int {
+	n := 1
+	for _, value := range s {
+		n++
+		switch value := value.(type) {
+		case object:
+			n += len(value)
+		case []any:
+			n += len(value)
+		}
+	}
+	return n
 }
 
 func mergeKeyword(keyword string, a, b any) (any, bool) {

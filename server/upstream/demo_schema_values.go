@@ -121,7 +121,7 @@ func (m *schemaMaker) array(s object, variant int) (any, error) {
 }
 
 // stringExample meets pattern, or else format, and the bounds on the length.
-func stringExample(s object, variant int) (any, error) {
+func (m *schemaMaker) stringExample(s object, variant int) (any, error) {
 	fewest, err := least(s, "minLength")
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func stringExample(s object, variant int) (any, error) {
 		return n >= fewest && (!bounded || n <= int(most))
 	}
 	if pattern, ok := s["pattern"]; ok {
-		return patternsExample(list(pattern), fits, variant, fewest)
+		return m.patternsExample(list(pattern), fits, variant, fewest)
 	}
 	if format, _ := s["format"].(string); format != "" {
 		if text := formatExample(format, variant); text != "" {

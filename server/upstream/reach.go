@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -90,7 +91,7 @@ func (t *Target) Explain(err error) string {
 		errors.Is(err, errWinReset), errors.Is(err, syscall.EPIPE):
 		return addr + " closed the connection before its answer was whole"
 	default:
-		return "no answer from " + addr + ": " + bound(err.Error())
+		return "no answer from " + addr + ": " + bound(unquoted(err.Error()))
 	}
 }
 
@@ -99,7 +100,13 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// bound keeps the text of a foreign error short: some repeat a whole malformed header.
+// quoted is what errors of net/http repeat of an answer that they cannot read. What is no model server may have sent the
+// request back, key and query string included.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?`)
+
+func unquoted(text string) string { return quoted.ReplaceAllLiteralString(text, `"…"`) }
+
+// bound keeps the text of a foreign error short.
 func bound(text string) string {
 	const most = 160
 	if len(text) > most {

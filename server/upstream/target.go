@@ -126,6 +126,20 @@ func (t *Target) URL(path string) *url.URL {
 	return &u
 }
 
+// LeadsTo reports whether calls to t would come in at local, an address that this process listens on.
+func (t *Target) LeadsTo(local net.Addr) bool {
+	tcp, ok := local.(*net.TCPAddr)
+	if !ok || t.Demo || t.port() != strconv.Itoa(tcp.Port) {
+		return false
+	}
+	host := t.BaseURL.Hostname()
+	if isLocalhost(host) {
+		return tcp.IP.IsLoopback()
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap() == tcp.AddrPort().Addr().Unmap()
+}
+
 // String is the base URL as a person writes it: "demo" for the built-in model. It holds no secret.
 func (t *Target) String() string {
 	if t.Demo {
