@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
+
+	"chatwright.dev/tray/server/proxy"
 )
 
 // guard decides who may talk to the companion at all, before anything is routed and before a body is read. Each link
@@ -97,17 +98,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lingerAfterRefusal is how long a refused request's body may still arrive and be thrown away. Closing a socket that
-// holds unread bytes makes the kernel reset the connection, and the client would miss the reason.
-const lingerAfterRefusal = 500 * time.Millisecond
-
 // refuse answers without having read the body, and ends the connection: what else is on it is not to be trusted.
 func refuse(w http.ResponseWriter, r *http.Request, status int, code, message string) {
 	w.Header().Set("Connection", "close")
-	if r.ContentLength != 0 {
-		// A writer without deadlines (a test's recorder) has no connection that could linger.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerAfterRefusal))
-	}
 	writeError(w, r.URL.Path, status, code, message)
 }
 
@@ -170,25 +163,22 @@ func (g *guard) fetchedByUs(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && g.isPage(r.URL.Path)
 }
 
-const tokenHeader = "X-Chatwright-Token"
-
 // authorized looks for the token where programs (Bearer, or a header of its own when Authorization is meant for the
-// upstream) and browsers (the password of Basic) put it, and takes it out: it is not for the upstream to see.
+// upstream) and browsers (the password of Basic) put it, and takes it out of every place that holds it: it is not for
+// the upstream to see.
 func (g *guard) authorized(r *http.Request) bool {
-	own := r.Header.Get(tokenHeader)
-	r.Header.Del(tokenHeader)
-	if own != "" {
-		return g.isToken(own)
-	}
-	sent, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !bearer {
+	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
 		_, sent, _ = r.BasicAuth()
 	}
-	if !g.isToken(sent) {
-		return false
+	inAuthorization := g.isToken(sent)
+	if inAuthorization {
+		r.Header.Del("Authorization")
 	}
-	r.Header.Del("Authorization")
-	return true
+	if own := r.Header.Get(proxy.TokenHeader); own != "" {
+		return g.isToken(own)
+	}
+	return inAuthorization
 }
 
 func (g *guard) isToken(sent string) bool {

@@ -32,6 +32,9 @@ func (s *Server) table() map[string]route {
 
 // route is what the guard lets through: the API first, so that no file of a UI can stand in its way, then the pages.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "" { // http://host without a slash, as a client sends it that takes us for a proxy
+		r.URL.Path = "/"
+	}
 	path := r.URL.Path
 	if route, ok := s.routes[path]; ok {
 		if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {

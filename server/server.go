@@ -14,6 +14,7 @@ import (
 	"chatwright.dev/tray/assets"
 	"chatwright.dev/tray/server/datastate"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/internal/httpx"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/proxy"
@@ -214,7 +215,7 @@ func (s *Server) prepareRoutes(cfg Config) error {
 	if err != nil {
 		return err
 	}
-	s.handler = s.logged(g)
+	s.handler = httpx.Lingering(s.logged(g))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -93,21 +94,36 @@ func (c *call) pass(timeout time.Duration) {
 		BufferPool:   c.proxy.buffers,
 		ErrorLog:     c.proxy.silent,
 	}
+	if local, ok := c.in.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && c.target.LeadsTo(local) {
+		c.fail(errLoop) // each call would make the next, until there are no descriptors left
+		return
+	}
 	c.repeat.next, c.repeat.began = c.target.Transport, c.start
 	if c.request != nil {
 		c.repeat.body, c.repeat.began = &c.body, c.body.read
 	}
+	whole := false
+	defer func() {
+		if !whole { // breaking off is a panic
+			c.reset()
+		}
+	}()
 	reverse.ServeHTTP(c, up)
+	whole = true
 }
 
 // answer looks at the header of an answer, and sees to it that its body is read on the way.
 func (c *call) answer(answer *http.Response) error {
 	c.status = answer.StatusCode
 	c.beginAnswer()
-	if c.status == http.StatusSwitchingProtocols {
+	switch {
+	case c.status == http.StatusSwitchingProtocols:
 		return errSwitched
+	case c.status < http.StatusContinue:
+		return errNoStatus
 	}
 	c.cleanAnswer(answer.Header)
+	dropUpstreamOnly(answer.Trailer) // what it announces
 	if c.request != nil {
 		// In the body of a large request "stream" may have come late.
 		c.streamed = c.body.streamed()
@@ -128,7 +144,7 @@ func (c *call) answer(answer *http.Response) error {
 	if c.request != nil {
 		c.meter = c.proxy.reader.Answer(format, answer.Header.Get("Content-Encoding"))
 	}
-	body := &answerBody{call: c, from: answer.Body}
+	body := &answerBody{call: c, answer: answer, from: answer.Body}
 	answer.Body = body
 	if !c.streamed {
 		return body.peek()
@@ -137,6 +153,7 @@ func (c *call) answer(answer *http.Response) error {
 }
 
 func formatOf(answer *http.Response) meter.Format {
+	// Parameters do not matter, nor whether they are well formed.
 	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	switch strings.ToLower(strings.TrimSpace(media)) {
 	case "text/event-stream":
@@ -144,14 +161,15 @@ func formatOf(answer *http.Response) meter.Format {
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines":
 		return meter.JSONLines
 	default:
-		return meter.JSON
+		return meter.JSON // if it is anything that can be read
 	}
 }
 
 // answerBody is the body of an answer on its way: ReverseProxy reads it, and the meter sees what was read.
 type answerBody struct {
-	call *call
-	from io.ReadCloser
+	call   *call
+	answer *http.Response
+	from   io.ReadCloser
 
 	buffer []byte // borrowed for peek
 	head   []byte // what peek has read and Read has not handed on
@@ -201,7 +219,10 @@ func (b *answerBody) read(p []byte) (int, error) {
 	if c.meter != nil {
 		c.meter.Write(p[:n])
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
+		dropUpstreamOnly(b.answer.Trailer) // it is there now, with what was not announced
+	case err != nil:
 		c.readErr = err
 	}
 	return n, err

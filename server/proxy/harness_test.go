@@ -29,6 +29,7 @@ type front struct {
 	t      testing.TB
 	url    string
 	client *http.Client
+	proxy  *proxy.Proxy
 	ended  chan protocol.Call
 
 	mu    sync.Mutex
@@ -52,6 +53,7 @@ func startFront(t testing.TB, target *upstream.Target, change ...func(*proxy.Con
 		f(&cfg)
 	}
 	p := proxy.New(cfg)
+	f.proxy = p
 	mux := http.NewServeMux()
 	mux.Handle("/v1/chat/completions", p.ChatCompletions())
 	mux.Handle("/v1/models", p.Models())

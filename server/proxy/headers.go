@@ -41,11 +41,15 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
+// TokenHeader is a header for the token of this server, for callers whose Authorization is meant for the upstream.
+const TokenHeader = "X-Chatwright-Token"
+
 // stays says whether a request header stays here: those that tell of the browser and of the page that called, of the
-// way to us, or of a switch of protocols that no route has. Names are in canonical form.
+// way to us (also where this server wants no token: the caller may know one of another), or of a switch of protocols
+// that no route has. Names are in canonical form.
 func stays(name string) bool {
 	switch name {
-	case "Origin", "Referer", "Cookie", "Proxy-Authorization",
+	case "Origin", "Referer", "Cookie", "Proxy-Authorization", TokenHeader,
 		"Te", "Upgrade", "Connection", // ReverseProxy puts them back for protocol switches and trailers
 		"Expect": // we answer it ourselves by reading the body
 		return true
@@ -57,14 +61,19 @@ func stays(name string) bool {
 // cleanAnswer takes away from the header of an answer what would speak for us to a browser: cookies for our origin, and
 // leave for other pages to read it. Where we have set a header already, ours holds.
 func (c *call) cleanAnswer(h http.Header) {
-	for name := range h {
-		if upstreamOnly(name) {
-			delete(h, name)
-		}
-	}
+	dropUpstreamOnly(h)
 	for _, own := range c.own {
 		if own.name != "Vary" { // all that an answer varies by counts
 			delete(h, own.name)
+		}
+	}
+}
+
+// dropUpstreamOnly takes it away from a header of any kind: that of an answer, of what comes before one, or a trailer.
+func dropUpstreamOnly(h http.Header) {
+	for name := range h {
+		if upstreamOnly(name) {
+			delete(h, name)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"strings"
-	"time"
 
 	"chatwright.dev/tray/server/internal/httpx"
 	"chatwright.dev/tray/server/protocol"
@@ -17,7 +16,11 @@ import (
 	"chatwright.dev/tray/server/upstream"
 )
 
-var errSwitched = errors.New("the upstream switched protocols")
+var (
+	errSwitched = errors.New("the upstream switched protocols")
+	errNoStatus = errors.New("the upstream answered with a status that HTTP does not have")
+	errLoop     = errors.New("the upstream is this server itself: name a model server with --upstream")
+)
 
 // failure is an answer of ours in place of the upstream's.
 type failure struct {
@@ -45,26 +48,8 @@ func (c *call) fail(err error) {
 	typ := httpx.TypeUpstream
 	if f.status < http.StatusInternalServerError {
 		typ = httpx.TypeInvalidRequest
-		// What is left of the body would be taken for the next request.
-		c.w.Header().Set("Connection", "close")
 	}
 	httpx.WriteOpenAIError(c, f.status, f.message, typ, f.code)
-	if f.status == http.StatusRequestEntityTooLarge {
-		c.linger()
-	}
-}
-
-// lingerTime bounds how long the rest of a refused body is thrown away.
-const lingerTime = 500 * time.Millisecond
-
-// linger takes what the caller is still sending. Closing on unread bytes resets the connection, and the reset
-// overtakes the answer that says why: many clients then report a broken connection and no 413.
-func (c *call) linger() {
-	control := http.NewResponseController(c.w)
-	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return
-	}
-	_, _ = io.Copy(io.Discard, c.in.Body)
 }
 
 func (c *call) explain(err error) failure {
@@ -86,6 +71,12 @@ func (c *call) explain(err error) failure {
 	case errors.Is(err, errSwitched):
 		return failure{http.StatusBadGateway, "upstream_switched_protocols", err.Error(),
 			outcome{status: c.status, verdict: protocol.VerdictUpstreamError, text: err.Error()}}
+	case errors.Is(err, errNoStatus):
+		return failure{http.StatusBadGateway, "upstream_bad_status", err.Error(),
+			outcome{status: c.status, verdict: protocol.VerdictUpstreamError, text: err.Error()}}
+	case errors.Is(err, errLoop):
+		return failure{http.StatusBadGateway, "upstream_is_this_server", err.Error(),
+			outcome{verdict: protocol.VerdictUnreachable, text: err.Error()}}
 	}
 	text := c.target.Explain(err)
 	if c.status != 0 {

@@ -56,10 +56,10 @@ func New(cfg Config) *Proxy {
 }
 
 // ChatCompletions answers POST /v1/chat/completions with what the upstream answers to it, and records the call.
-func (p *Proxy) ChatCompletions() http.Handler { return http.HandlerFunc(p.chat) }
+func (p *Proxy) ChatCompletions() http.Handler { return httpx.Lingering(http.HandlerFunc(p.chat)) }
 
 // Models answers GET /v1/models with what the upstream answers to it.
-func (p *Proxy) Models() http.Handler { return http.HandlerFunc(p.models) }
+func (p *Proxy) Models() http.Handler { return httpx.Lingering(http.HandlerFunc(p.models)) }
 
 func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
@@ -72,10 +72,6 @@ func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 	// Deferred, so that a call that is broken off is recorded too: breaking off is a panic (http.ErrAbortHandler) that
 	// must reach net/http.
 	defer func() { p.cfg.End(c.record()) }()
-
-	// An upstream may answer before it has taken the whole body. Without full duplex net/http then reads the rest of
-	// the body itself, while the transport does, and one of them finds the connection closed.
-	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 and recorders need no leave
 
 	if r.ContentLength > p.cfg.MaxBody {
 		p.cfg.Begin("")

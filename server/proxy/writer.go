@@ -1,6 +1,9 @@
 package proxy
 
-import "net/http"
+import (
+	"net"
+	"net/http"
+)
 
 // header is one header that was set before the call came to us.
 type header struct {
@@ -26,19 +29,20 @@ func (c *call) Header() http.Header { return c.w.Header() }
 func (c *call) WriteHeader(status int) {
 	h := c.w.Header()
 	if status < 200 && status != http.StatusSwitchingProtocols {
-		for name := range h {
-			if upstreamOnly(name) {
-				delete(h, name)
-			}
-		}
+		dropUpstreamOnly(h)
 		c.informed = true
-		c.w.WriteHeader(status)
+		if c.in.ProtoAtLeast(1, 1) { // HTTP/1.0 has no answers before the answer
+			c.w.WriteHeader(status)
+		}
 		return
 	}
 	if c.informed {
 		for _, own := range c.own {
 			h[own.name] = append(own.values[:len(own.values):len(own.values)], h[own.name]...)
 		}
+	}
+	if _, said := h["Content-Type"]; !said {
+		h["Content-Type"] = nil // or net/http would guess one
 	}
 	c.sent = status
 	c.w.WriteHeader(status)
@@ -59,4 +63,20 @@ func (c *call) Write(p []byte) (int, error) {
 		c.writeErr = err
 	}
 	return n, err
+}
+
+// reset ends the connection of a caller who could not see otherwise that the answer is not whole: in HTTP/1.0 an answer
+// ends with the connection, unless its length is known.
+func (c *call) reset() {
+	if c.in.ProtoAtLeast(1, 1) || c.length >= 0 {
+		return
+	}
+	conn, _, err := http.NewResponseController(c.w).Hijack()
+	if err != nil {
+		return // net/http closes it
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // Close then resets
+	}
+	_ = conn.Close()
 }
