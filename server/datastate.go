@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"chatwright.dev/tray/server/datastate"
@@ -81,29 +82,50 @@ func parseQuery(body []byte) (datastate.Assertion, error) {
 	if strings.TrimSpace(request.Query) == "" {
 		return datastate.Assertion{}, errors.New("query is required")
 	}
-	expect, err := expectAll(request.Expectations)
+	expect, unknown := expectAll(request.Expectations)
+	if unknown != nil {
+		return datastate.Assertion{}, unknown
+	}
 	return datastate.Assertion{
 		Name:   "datastate-query",
 		Holder: request.Holder,
 		Query:  datastate.Query{DTQL: request.Query, Params: request.Params},
 		Expect: expect,
-	}, err
+	}, nil
 }
 
-// expectAll joins a list of expectations; each error names its place in the list.
-func expectAll(requests []expectationRequest) (datastate.Expectation, error) {
+// unknownTypeError is the error for an expectation that there is none of. Its text names every list that leads to it and is
+// made once, at the end: lists nest as deep as a body has room, and a text for each level would be gigabytes.
+type unknownTypeError struct {
+	name   string
+	places []int // in the lists, the innermost first
+}
+
+func (e *unknownTypeError) Error() string {
+	var b strings.Builder
+	for _, place := range slices.Backward(e.places) {
+		fmt.Fprintf(&b, "expectations[%d]: ", place)
+	}
+	fmt.Fprintf(&b, "unknown expectation type %q (want one of: nonEmpty, empty, exactRowCount, minRowCount, "+
+		"maxRowCount, rowContains, exactRows, all)", e.name)
+	return b.String()
+}
+
+// expectAll joins a list of expectations.
+func expectAll(requests []expectationRequest) (datastate.Expectation, *unknownTypeError) {
 	all := make([]datastate.Expectation, len(requests))
 	for i, request := range requests {
 		expect, err := request.expectation()
 		if err != nil {
-			return nil, fmt.Errorf("expectations[%d]: %w", i, err)
+			err.places = append(err.places, i)
+			return nil, err
 		}
 		all[i] = expect
 	}
 	return datastate.All(all...), nil
 }
 
-func (e expectationRequest) expectation() (datastate.Expectation, error) {
+func (e expectationRequest) expectation() (datastate.Expectation, *unknownTypeError) {
 	switch e.Type {
 	case "nonEmpty":
 		return datastate.NonEmpty(), nil
@@ -122,6 +144,5 @@ func (e expectationRequest) expectation() (datastate.Expectation, error) {
 	case "all":
 		return expectAll(e.Of)
 	}
-	return nil, fmt.Errorf("unknown expectation type %q (want one of: nonEmpty, empty, exactRowCount, minRowCount, "+
-		"maxRowCount, rowContains, exactRows, all)", e.Type)
+	return nil, &unknownTypeError{name: e.Type}
 }
