@@ -89,7 +89,11 @@ func (a *app) open(ctx context.Context, target protocol.OpenTarget) (string, err
 	}
 	a.scout.Ask() // somebody is about to use the upstream
 	if err := a.cfg.OpenURL(url); err != nil {
-		return url, fmt.Errorf("opening %s: %w", url, err)
+		err = fmt.Errorf("opening %s: %w", url, err)
+		if hint.Of(err) == "" {
+			err = hint.With(err, "open it yourself: "+url)
+		}
+		return url, err
 	}
 	return url, nil
 }

@@ -31,6 +31,9 @@ type Config struct {
 	Settings settings.Settings
 	Paths    paths.Paths
 	Version  string
+	// Args and Dir are how the program was started, for whoever restarts it.
+	Args []string
+	Dir  string
 
 	// Screen is the tray; nil runs without one.
 	Screen Screen
@@ -114,7 +117,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	logger.Info("starting", "version", cfg.Version, "pid", os.Getpid(), "instance", a.instanceID)
 	err = a.live(ctx)
-	logger.Info("ended", "err", err)
+	logger.Info("ended") // why is for the caller to say
 	return err
 }
 
@@ -124,11 +127,15 @@ func (a *app) live(ctx context.Context) error {
 	controlCtx, endControl := context.WithCancel(context.WithoutCancel(ctx))
 	defer endControl()
 	var socket errgroup.Group
-	socket.Go(func() error { return a.control.Serve(controlCtx) })
+	socket.Go(func() error { return a.publisher.Run(controlCtx) })
+	socket.Go(func() error {
+		err := a.control.Serve(controlCtx)
+		a.ends.cause() // a daemon that nobody can stop any more ends by itself
+		return err
+	})
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
-	group.Go(func() error { return a.publisher.Run(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
 	group.Go(func() error { return a.keepStudio(groupCtx) })
 	group.Go(func() error { return a.announce(groupCtx) })
@@ -146,6 +153,7 @@ func (a *app) live(ctx context.Context) error {
 	defer stopWatching()
 	err := group.Wait()
 	a.work.Wait()
+	a.scout.memory.Flush()
 	a.withdraw()
 	endControl()
 	err = errors.Join(err, socket.Wait())

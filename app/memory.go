@@ -9,9 +9,8 @@ import (
 	"chatwright.dev/tray/app/settings"
 )
 
-// memoryGrain is how old what is remembered of an upstream may be before it is written again: one write an hour, not
-// one a call.
-const memoryGrain = time.Hour
+// memoryGrain is how long what is remembered of an upstream may stay unwritten: one write in that time, not one a call.
+const memoryGrain = 10 * time.Minute
 
 // A memory is the state file while the app runs. Losing it loses no work, so a disk that cannot be written costs one
 // line in the log.
@@ -19,8 +18,10 @@ type memory struct {
 	path string
 	log  *slog.Logger
 
-	mu    sync.Mutex
-	state settings.State
+	mu        sync.Mutex
+	state     settings.State
+	written   time.Time
+	unwritten bool
 }
 
 func newMemory(path string, log *slog.Logger) *memory {
@@ -42,20 +43,37 @@ func (m *memory) LastAnswered(base string) (time.Time, bool) {
 	return u.LastAnswered, ok
 }
 
-// Answered remembers that the upstream answered at that time.
+// Answered remembers that the upstream answered at that time. It is written down at once the first time, and then every
+// memoryGrain at most.
 func (m *memory) Answered(base string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if at.Sub(m.state.Upstreams[base].LastAnswered) < memoryGrain {
-		return
-	}
+	_, known := m.state.Upstreams[base]
 	upstreams := maps.Clone(m.state.Upstreams)
 	if upstreams == nil {
 		upstreams = map[string]settings.UpstreamMemory{}
 	}
 	upstreams[base] = settings.UpstreamMemory{LastAnswered: at.UTC()}
 	m.state.Upstreams = upstreams
+	m.unwritten = true
+	if !known || at.Sub(m.written) >= memoryGrain {
+		m.write(at)
+	}
+}
+
+// Flush writes down what is not yet.
+func (m *memory) Flush() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unwritten {
+		m.write(time.Now())
+	}
+}
+
+// write is called with the lock held.
+func (m *memory) write(now time.Time) {
 	if err := settings.WriteState(m.path, m.state); err != nil {
 		m.log.Warn("writing what the app remembers", "err", err)
 	}
+	m.written, m.unwritten = now, false // a disk that cannot be written is tried again later, not at each call
 }

@@ -58,6 +58,7 @@ func (p *publisher) compose(now parts) protocol.Status {
 	s.Upstream, s.UI, s.Notices = now.upstream, now.ui, now.notices
 	if now.external != nil {
 		s.Metrics = *now.external
+		s.Upstream = protocol.Upstream{Reach: protocol.ReachUnknown} // the other one's, of which it does not tell
 	} else {
 		s.Metrics = p.metrics.Snapshot()
 	}

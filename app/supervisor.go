@@ -180,6 +180,7 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 			case err := <-ended:
 				return s.afterServing(ctx, r, err), nil
 			case <-ctx.Done():
+				s.board.setPhase(protocol.PhaseRunning, detailStopping)
 				s.drain(r, ended, cut)
 				return nil, nil
 			case c := <-s.commands:

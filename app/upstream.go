@@ -124,7 +124,7 @@ func (s *scout) report(target *upstream.Target, reach protocol.Reach, detail str
 		s.board.clear(causeUpstream)
 		return
 	}
-	way := "Start your model server, or use the demo model."
+	way := "Start your model server, or use the demo model: in the menu, or with --upstream demo."
 	if at, ok := s.memory.LastAnswered(next.BaseURL); ok {
 		way = "It last answered " + at.Local().Format("2 January, 15:04") + ". " + way
 	}

@@ -89,7 +89,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.control = control.New(control.Config{
 		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
 		Status: a.status, Calls: a.metrics.After,
-		Shutdown: a.shutdown, Open: a.open, Server: a.serverAction,
+		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
+		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: ends.happened,
 		Log:        func(text string) { log.Warn("control socket", "event", text) },
 	})
@@ -175,6 +176,7 @@ func (a *app) ready(status protocol.Status) error {
 	err := instance.WriteDiscovery(a.cfg.Paths.Discovery, protocol.Discovery{
 		InstanceID: a.instanceID, PID: os.Getpid(), StartedAt: a.startedAt, Version: a.cfg.Version,
 		Protocol: protocol.Version, Addr: status.Addr, Socket: a.control.Addr(),
+		Args: a.cfg.Args, Dir: a.cfg.Dir,
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ type StartOptions struct {
 	Args       []string // without the program's name
 	PIDFile    string   // required
 	LogFile    string   // what the process writes is appended here; empty: nowhere
+	Dir        string   // the folder that the process starts in; empty: that of this process
 }
 
 // Start starts the companion as a process of its own session, which outlives the caller's terminal, and records it in
@@ -64,6 +65,7 @@ func launch(opts StartOptions) (pid int, err error) {
 		}
 	}
 	cmd := exec.Command(opts.Executable, opts.Args...)
+	cmd.Dir = opts.Dir
 	cmd.SysProcAttr = detached()
 	if opts.LogFile != "" {
 		log, err := openLog(opts.LogFile)

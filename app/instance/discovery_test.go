@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestInstanceIDsDiffer(t *testing.T) {
 func TestDiscoveryIsWrittenReadAndRemovedByItsOwner(t *testing.T) {
 	p := home(t)
 	want := protocol.Discovery{InstanceID: "abc", PID: 1, StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Version: "0.1.0",
-		Protocol: protocol.Version, Addr: "127.0.0.1:4319", Socket: p.Socket}
+		Protocol: protocol.Version, Addr: "127.0.0.1:4319", Socket: p.Socket, Args: []string{"--headless"}, Dir: "/home"}
 	if err := instance.WriteDiscovery(p.Discovery, want); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestDiscoveryIsWrittenReadAndRemovedByItsOwner(t *testing.T) {
 	if got := info.Mode().Perm(); got != 0o600 {
 		t.Errorf("mode: got %04o, want 0600", got)
 	}
-	if got, err := instance.ReadDiscovery(p.Discovery); err != nil || got != want {
+	if got, err := instance.ReadDiscovery(p.Discovery); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	if err := instance.RemoveDiscovery(p.Discovery, "another"); err != nil {

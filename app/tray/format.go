@@ -30,7 +30,8 @@ func short(f float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
 }
 
-func plural(n int64, noun string) string {
+// Plural writes a count with its noun the way the menu does: 1 call, 12.3k calls.
+func Plural(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

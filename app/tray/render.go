@@ -199,12 +199,12 @@ func count(m Metrics) string {
 	if m.Calls == 0 && m.InFlight == 0 {
 		return "No calls yet"
 	}
-	parts := []string{plural(m.Calls, "call")}
+	parts := []string{Plural(m.Calls, "call")}
 	if m.InFlight > 0 {
 		parts = append(parts, Number(m.InFlight)+" in flight")
 	}
 	if m.Errors > 0 {
-		parts = append(parts, plural(m.Errors, "error"))
+		parts = append(parts, Plural(m.Errors, "error"))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -221,7 +221,7 @@ func last(s State) string {
 	}
 	switch {
 	case c.TokensKnown:
-		parts = append(parts, plural(c.Tokens, "token"))
+		parts = append(parts, Plural(c.Tokens, "token"))
 	case outcome == "":
 		parts = append(parts, "tokens unknown")
 	}

@@ -52,7 +52,11 @@ func (c *cli) callsCommand() *cobra.Command {
 // themselves are read from a cursor, so that none is missed.
 func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON bool) error {
 	var next uint64
-	header := callsHeader()
+	if !asJSON {
+		if err := c.printCalls(callsHeader(), nil); err != nil {
+			return err
+		}
+	}
 	err := daemon.StatusEvents(ctx, func(protocol.Status) error {
 		for {
 			page, err := daemon.Calls(ctx, next, 0)
@@ -68,8 +72,7 @@ func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON boo
 				return nil
 			}
 			if !asJSON {
-				err = c.printCalls(header, page.Calls)
-				header = ""
+				err = c.printCalls("", page.Calls)
 			}
 			for _, call := range page.Calls {
 				if asJSON && err == nil {
@@ -80,7 +83,7 @@ func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON boo
 				return err
 			}
 		}
-	})
+	}, func(error) { c.warn(lostText) })
 	return untilInterrupted(ctx, err)
 }
 
@@ -105,15 +108,30 @@ func (c *cli) printCalls(header string, calls []protocol.Call) error {
 		if call.TokensPerSecond > 0 {
 			rate = strings.TrimSuffix(tray.Rate(call.TokensPerSecond), " tok/s") // the heading says it
 		}
-		model := call.Model
+		model := orDash(call.Model)
 		if call.Error != "" {
 			model += " · " + call.Error
 		}
-		fmt.Fprintf(&b, callsFormat, call.Timestamp.Local().Format("15:04:05"), strconv.Itoa(call.Status),
-			call.Verdict, tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
+		fmt.Fprintf(&b, callsFormat, call.Timestamp.Local().Format("15:04:05"), statusText(call.Status),
+			orDash(string(call.Verdict)), tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
 	}
 	_, err := io.WriteString(c.stdout, b.String())
 	return err
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// statusText is the HTTP status of an answer; a call that got none has none.
+func statusText(status int) string {
+	if status == 0 {
+		return "–"
+	}
+	return strconv.Itoa(status)
 }
 
 // printable replaces what a terminal would obey, or what would turn the direction of a line: names and errors come from

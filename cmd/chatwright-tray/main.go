@@ -21,7 +21,7 @@ func main() {
 
 // run is the whole program with its surroundings passed in; it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &cli{stdout: stdout, stderr: stderr}
+	c := &cli{args: args, stdout: stdout, stderr: stderr}
 	root := c.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +11,7 @@ import (
 )
 
 func (c *cli) openCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:       "open [studio|console]",
 		Short:     "Open Studio, or the console, in your browser",
 		ValidArgs: []string{string(protocol.OpenStudio), string(protocol.OpenConsole)},
@@ -20,13 +21,17 @@ func (c *cli) openCommand() *cobra.Command {
 				target = protocol.OpenTarget(args[0])
 			}
 			if len(args) > 1 || target != protocol.OpenStudio && target != protocol.OpenConsole {
-				return withCode(exitUsage, hint.With(fmt.Errorf("cannot open %q", args), "open studio, or open console"))
+				return withCode(exitUsage, hint.With(fmt.Errorf("cannot open %q", strings.Join(args, " ")), "open studio, or open console"))
 			}
 			daemon, err := c.daemon(cmd.Context())
 			if err != nil {
 				return err
 			}
-			url, err := daemon.Open(cmd.Context(), target)
+			ask := daemon.Open
+			if c.noBrowser() {
+				ask = daemon.URL
+			}
+			url, err := ask(cmd.Context(), target)
 			if err != nil {
 				return err
 			}
@@ -34,4 +39,12 @@ func (c *cli) openCommand() *cobra.Command {
 			return err
 		},
 	}
+	c.settingsFlags(cmd.Flags(), openSetting)
+	return cmd
+}
+
+// noBrowser says whether this command line is to print a URL instead of opening it, whatever the daemon would do.
+func (c *cli) noBrowser() bool {
+	now, _, err := c.load()
+	return err == nil && now.NoBrowser
 }

@@ -168,7 +168,7 @@ func (c *companion) awaitStatus(what string, ok func(protocol.Status) bool) prot
 			return io.EOF
 		}
 		return nil
-	})
+	}, nil)
 	if err != io.EOF {
 		c.t.Fatalf("the status does not show %s: %+v (%v)", what, last, err)
 	}

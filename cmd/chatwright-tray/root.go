@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"chatwright.dev/tray/app/instance"
 	"chatwright.dev/tray/app/paths"
@@ -18,6 +19,7 @@ import (
 
 // cli is one run of the command line.
 type cli struct {
+	args           []string
 	stdout, stderr io.Writer
 	flags          settings.Flags
 }
@@ -33,6 +35,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 		Example: `  chatwright-tray                              run in the tray
   chatwright-tray --headless --upstream demo   run on a server, with the built-in model
   chatwright-tray start                        run in the background; stop ends it`,
+		Version:       version,
 		Args:          noArguments,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -45,25 +48,49 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 		return withCode(exitUsage, hint.With(err, "see "+cmd.CommandPath()+" --help"))
 	})
 	root.Flags().BoolVar(&headless, "headless", false, "run without a tray, for a server or CI")
+	root.SetVersionTemplate("chatwright-tray {{.Version}}\n")
+	c.settingsFlags(root.Flags(), serverSetting)
+	c.settingsFlags(root.PersistentFlags(), placeSetting)
+	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
+		c.callsCommand(), c.versionCommand(), exitCodesTopic())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				return withCode(exitUsage, hint.With(fmt.Errorf("no completion for %q", args), "see "+cmd.CommandPath()+" --help"))
+			}
+			cmd.Args = cobra.ArbitraryArgs
+		}
+	}
+	return root
+}
+
+// Which commands take which settings as flags: those that say where a daemon is go with every command, the others with
+// what starts one, and what opens a page may be told not to.
+func placeSetting(s settings.Setting) bool {
+	return s.Name == "state-dir" || s.Name == "control-socket"
+}
+func serverSetting(s settings.Setting) bool { return !placeSetting(s) }
+func openSetting(s settings.Setting) bool   { return s.Name == "no-browser" }
+
+// settingsFlags gives a command the flags of the settings that are wanted.
+func (c *cli) settingsFlags(flags *pflag.FlagSet, wanted func(settings.Setting) bool) {
 	for _, s := range settings.Table() {
-		if s.NoFlag {
+		if s.NoFlag || !wanted(s) {
 			continue
 		}
-		flag := root.PersistentFlags().VarPF(c.flags.Value(s), s.Name, "", s.Usage+fromEnv(s))
+		usage := s.Usage
+		if s.Repeatable {
+			usage += "; repeatable"
+		}
+		if s.Env != "" {
+			usage += " [" + s.Env + "]"
+		}
+		flag := flags.VarPF(c.flags.Value(s), s.Name, "", usage)
 		if s.Bool {
 			flag.NoOptDefVal = "true"
 		}
 	}
-	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.versionCommand(), exitCodesTopic())
-	return root
-}
-
-func fromEnv(s settings.Setting) string {
-	if s.Env == "" {
-		return ""
-	}
-	return " [" + s.Env + "]"
 }
 
 // noArguments refuses words that no command claimed: most of them are commands with a slip.

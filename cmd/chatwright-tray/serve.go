@@ -26,6 +26,10 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("finding the working folder: %w", err)
+	}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -33,7 +37,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	defer stopCounting()
 
 	cfg := app.Config{
-		Settings: now, Paths: where, Version: version,
+		Settings: now, Paths: where, Version: version, Args: c.args, Dir: dir,
 		OpenURL: c.opener(now), OpenFile: c.opener(now), CopyText: copyText,
 		Ready: c.sayReady, Warn: c.warn,
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },

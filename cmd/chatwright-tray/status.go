@@ -35,7 +35,7 @@ func (c *cli) statusCommand() *cobra.Command {
 				}
 				return show(status)
 			}
-			return untilInterrupted(ctx, daemon.StatusEvents(ctx, show))
+			return untilInterrupted(ctx, daemon.StatusEvents(ctx, show, func(error) { c.warn(lostText) }))
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -51,15 +51,33 @@ func (c *cli) statusPrinter(asJSON, watch bool) func(protocol.Status) error {
 	}
 	lines := 0
 	return func(s protocol.Status) error {
-		erase := ""
-		if watch && isTerminal(c.stdout) && lines > 0 {
-			erase = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // up to the first line, and away with what follows
+		erase, table := "", statusTable(s)
+		if watch && isTerminal(c.stdout) {
+			if lines > 0 {
+				erase = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // up to the first line, and away with what follows
+			}
+			table = cut(table, terminalWidth(c.stdout))
 		}
-		table := statusTable(s)
 		lines = strings.Count(table, "\n")
 		_, err := io.WriteString(c.stdout, erase+table)
 		return err
 	}
+}
+
+// lostText is what somebody who watches is told when the daemon goes away.
+const lostText = "Chatwright has ended; waiting for it to come back (start it: chatwright-tray start)"
+
+// cut shortens each line to the width of the terminal, so that none wraps and the table can be drawn over in place.
+func cut(table string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(table) {
+		text := []rune(strings.TrimSuffix(line, "\n"))
+		if len(text) >= width && width > 1 {
+			text = append(text[:width-2], '…')
+		}
+		b.WriteString(string(text) + "\n")
+	}
+	return b.String()
 }
 
 // statusTable lays a status out as names and values.
@@ -77,9 +95,9 @@ func statusTable(s protocol.Status) string {
 	row("Phase", phase)
 	row("Address", "http://"+s.Addr)
 	row("Upstream", upstreamText(s.Upstream))
-	row("Page", pageText(s.UI))
+	row("Studio", studioText(s.UI))
 	m := s.Metrics
-	row("Calls", fmt.Sprintf("%d · %d in flight · %d errors", m.Calls, m.InFlight, m.Errors))
+	row("Calls", fmt.Sprintf("%d · %d in flight · %s", m.Calls, m.InFlight, tray.Plural(m.Errors, "error")))
 	row("Latency", latencyText(m))
 	row("Tokens", tokensText(m))
 	for _, n := range s.Notices {
@@ -91,25 +109,28 @@ func statusTable(s protocol.Status) string {
 }
 
 func upstreamText(u protocol.Upstream) string {
+	if u.Name == "" {
+		return ""
+	}
 	switch u.Reach {
 	case protocol.ReachOK:
 		return u.Name + " · reachable"
 	case protocol.ReachLoading:
 		return u.Name + " · loading"
 	case protocol.ReachDown:
-		return u.Name + " · down"
+		return u.Name + " · not reachable"
 	}
 	return u.Name + " · not asked yet"
 }
 
-func pageText(ui protocol.UI) string {
+func studioText(ui protocol.UI) string {
 	switch ui.Source {
 	case protocol.UICopy:
-		return "Studio " + ui.Version + " (offline copy)"
+		return ui.Version + " (offline copy)"
 	case protocol.UIFolder:
-		return "Studio from a folder"
+		return "from a folder"
 	}
-	return "console"
+	return "no copy here; the console is at / (--ui keeps a copy)"
 }
 
 func latencyText(m protocol.Metrics) string {
@@ -145,6 +166,16 @@ func (c *cli) printJSON(v any) error {
 	enc := json.NewEncoder(c.stdout)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// terminalWidth is the number of columns, or a usual one where the terminal does not tell.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
 }
 
 func isTerminal(w io.Writer) bool {

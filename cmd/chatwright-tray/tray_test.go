@@ -87,15 +87,28 @@ func TestTrayStopsAndStartsTheServer(t *testing.T) {
 	if err := health(c.status.Addr); err == nil {
 		t.Error("a stopped server answers")
 	}
-	item.Await(t, patience, "Start as a row to click", func(m dbustest.Menu) bool { // its label comes a change earlier
-		row, found := m.Find("Server/Start")
-		return found && row.Enabled
-	})
+	awaitRow(t, item, "Server/Start")
+	if got := c.run("start"); got.code != exitOK { // what somebody at a shell tries
+		t.Errorf("start of a stopped server: exit %d, %s", got.code, got.stderr)
+	}
+	awaitRow(t, item, "Server/Stop")
+	item.Click(t, "Server/Stop")
+	awaitRow(t, item, "Server/Start")
+	c.awaitStatus("stopped", func(s protocol.Status) bool { return s.Phase == protocol.PhaseStopped })
 	item.Click(t, "Server/Start")
 	item.AwaitLabel(t, patience, "Server/Stop")
 	if err := health(c.status.Addr); err != nil {
 		t.Errorf("after Start: %v", err)
 	}
+}
+
+// awaitRow waits for a row that can be clicked: its label comes a change before that.
+func awaitRow(t *testing.T, item *dbustest.Item, label string) {
+	t.Helper()
+	item.Await(t, patience, label+" as a row to click", func(m dbustest.Menu) bool {
+		row, found := m.Find(label)
+		return found && row.Enabled
+	})
 }
 
 func TestQuitFromTheMenu(t *testing.T) {

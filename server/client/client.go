@@ -119,6 +119,13 @@ func (c *Client) Shutdown(ctx context.Context, instanceID string, grace *time.Du
 	return c.post(ctx, "/v1/shutdown", req, nil)
 }
 
+// URL asks where a page is, and opens nothing.
+func (c *Client) URL(ctx context.Context, target protocol.OpenTarget) (string, error) {
+	var answer protocol.OpenResponse
+	err := c.post(ctx, "/v1/open", protocol.OpenRequest{Target: target, URLOnly: true}, &answer)
+	return answer.URL, err
+}
+
 // Open asks the daemon to open a page in the user's browser, and returns its URL.
 func (c *Client) Open(ctx context.Context, target protocol.OpenTarget) (string, error) {
 	var answer protocol.OpenResponse

@@ -240,7 +240,7 @@ func TestStatusEventsShowEachState(t *testing.T) {
 			return enough
 		}
 		return nil
-	})
+	}, nil)
 	if err != enough {
 		t.Errorf("end: got %v, want the func's own error", err)
 	}
@@ -261,13 +261,14 @@ func TestStatusEventsOutliveARestartOfTheDaemon(t *testing.T) {
 	}
 	stop := serve(t, path, state("starting"))
 	states := make(chan protocol.Phase)
+	losses := make(chan error, 8)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
 		done <- client.New(path).StatusEvents(ctx, func(s protocol.Status) error {
 			states <- s.Phase
 			return nil
-		})
+		}, func(err error) { losses <- err })
 	}()
 	if got := <-states; got != "starting" {
 		t.Fatalf("got %q, want starting", got)
@@ -281,19 +282,22 @@ func TestStatusEventsOutliveARestartOfTheDaemon(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("end: got %v, want context.Canceled", err)
 	}
+	if len(losses) != 1 {
+		t.Errorf("losses told: got %d, want the one", len(losses))
+	}
 }
 
 func TestStatusEventsSayAtOnceWhyThereAreNone(t *testing.T) {
 	none := func(protocol.Status) error { t.Error("a state out of nowhere"); return nil }
-	if err := client.New(socketPath(t)).StatusEvents(t.Context(), none); !errors.Is(err, client.ErrNotRunning) {
+	if err := client.New(socketPath(t)).StatusEvents(t.Context(), none, nil); !errors.Is(err, client.ErrNotRunning) {
 		t.Errorf("no daemon: got %v, want ErrNotRunning", err)
 	}
 	c := daemon(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
-	if err := c.StatusEvents(t.Context(), none); err == nil || !strings.Contains(err.Error(), "404") {
+	if err := c.StatusEvents(t.Context(), none, nil); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("an older daemon: got %v, want its 404", err)
 	}
 	c = daemon(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "data: {]\n\n") })
-	if err := c.StatusEvents(t.Context(), none); err == nil || !strings.Contains(err.Error(), "decoding a status event") {
+	if err := c.StatusEvents(t.Context(), none, nil); err == nil || !strings.Contains(err.Error(), "decoding a status event") {
 		t.Errorf("nonsense: got %v, want an error about it", err)
 	}
 }

@@ -22,8 +22,9 @@ const (
 
 // StatusEvents calls f with the state now and with each newer one, one call at a time. It ends with f's error, or with
 // that of ctx. When the first attempt to connect fails, it returns why; once it was connected, a loss is not the end:
-// it connects again, waiting longer each time, since a daemon that restarts comes back.
-func (c *Client) StatusEvents(ctx context.Context, f func(protocol.Status) error) error {
+// it connects again, waiting longer each time, since a daemon that restarts comes back. Each loss is told to lost, if
+// that is not nil, once.
+func (c *Client) StatusEvents(ctx context.Context, f func(protocol.Status) error, lost func(error)) error {
 	wait := firstRetry
 	for connected := false; ; {
 		got, err := c.followStatus(ctx, f)
@@ -42,6 +43,9 @@ func (c *Client) StatusEvents(ctx context.Context, f func(protocol.Status) error
 		}
 		if got {
 			wait = firstRetry
+			if lost != nil {
+				lost(err)
+			}
 		}
 		if !pause(ctx, wait) {
 			return ctx.Err()

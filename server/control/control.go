@@ -42,6 +42,10 @@ type Config struct {
 	Shutdown func(grace *time.Duration)
 	// Open opens a page in the user's browser and returns its URL. Nil: the route answers 404.
 	Open func(ctx context.Context, target protocol.OpenTarget) (url string, err error)
+	// URL returns the URL of a page and opens nothing. Nil: asking for it answers 404.
+	URL func(ctx context.Context, target protocol.OpenTarget) (url string, err error)
+	// Now returns the status as it is at this moment, for GET /v1/status. Nil: the newest of Status, which may lag.
+	Now func() protocol.Status
 	// Server starts, stops or restarts the HTTP server and returns when that is done. Its ctx outlives the caller's
 	// connection, since half a restart helps nobody. Nil: the routes answer 404.
 	Server func(ctx context.Context, action protocol.ServerAction) error

@@ -36,7 +36,11 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *Server) status(w http.ResponseWriter, _ *http.Request) error {
-	httpx.WriteJSON(w, http.StatusOK, s.cfg.Status.Get())
+	now := s.cfg.Now
+	if now == nil {
+		now = s.cfg.Status.Get
+	}
+	httpx.WriteJSON(w, http.StatusOK, now())
 	return nil
 }
 
@@ -98,9 +102,6 @@ func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) open(w http.ResponseWriter, r *http.Request) error {
-	if s.cfg.Open == nil {
-		return refusal{protocol.CodeNotFound, "this daemon opens no pages"}
-	}
 	var req protocol.OpenRequest
 	if err := decode(w, r, &req); err != nil {
 		return err
@@ -110,7 +111,14 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := s.untilCut(r)
 	defer cancel()
-	opened, err := s.cfg.Open(ctx, req.Target)
+	open := s.cfg.Open
+	if req.URLOnly {
+		open = s.cfg.URL
+	}
+	if open == nil {
+		return refusal{protocol.CodeNotFound, "this daemon opens no pages"}
+	}
+	opened, err := open(ctx, req.Target)
 	if err != nil {
 		return err
 	}

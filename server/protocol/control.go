@@ -23,6 +23,10 @@ type Discovery struct {
 	Protocol   string    `json:"protocol"`
 	Addr       string    `json:"addr"`
 	Socket     string    `json:"socket"`
+
+	// Args and Dir are how the daemon was started, without its program's name, so that a restart can do the same.
+	Args []string `json:"args,omitempty"`
+	Dir  string   `json:"dir,omitempty"`
 }
 
 // ShutdownRequest is the body of POST /v1/shutdown. InstanceID must be that of the daemon that is asked.
@@ -43,6 +47,8 @@ const (
 // OpenRequest is the body of POST /v1/open.
 type OpenRequest struct {
 	Target OpenTarget `json:"target"`
+	// URLOnly asks for the page's URL and opens nothing.
+	URLOnly bool `json:"url_only,omitempty"`
 }
 
 // OpenResponse says which URL was opened.

@@ -25,7 +25,6 @@ import (
 const (
 	startTimeout = 20 * time.Second // until a daemon that was started must answer
 	pollPeriod   = 20 * time.Millisecond
-	stopSlack    = 2 * time.Second // beyond the grace
 )
 
 func (c *cli) startCommand() *cobra.Command {
@@ -34,25 +33,10 @@ func (c *cli) startCommand() *cobra.Command {
 		Use:   "start",
 		Short: "Start the companion in the background; returns when it is ready",
 		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return c.start(cmd.Context(), tray) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.start(cmd.Context(), c.planned(tray)) },
 	}
-	cmd.Flags().BoolVar(&tray, "tray", false, "with a tray, instead of headless")
+	c.startFlags(cmd, &tray)
 	return cmd
-}
-
-func (c *cli) stopCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "stop",
-		Short: "End the companion: calls in flight get the grace; a second stop ends it at once",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			stopped, err := c.stop(cmd.Context())
-			if err == nil && !stopped {
-				_, _ = fmt.Fprintln(c.stderr, "Chatwright is not running.")
-			}
-			return err
-		},
-	}
 }
 
 func (c *cli) restartCommand() *cobra.Command {
@@ -60,30 +44,83 @@ func (c *cli) restartCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restart",
 		Short: "End the companion and start it again in the background",
-		Args:  noArguments,
+		Long: `End the companion and start it again in the background: as it was started before, with its flags and with its
+tray. With flags of its own, restart starts it with these instead.`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			next := c.planned(tray)
+			if before, ok := c.planBefore(cmd.Context()); ok && !tray && len(next.args) == 1 {
+				next = before
+			}
 			if _, err := c.stop(cmd.Context()); err != nil {
 				return err
 			}
-			return c.start(cmd.Context(), tray)
+			return c.start(cmd.Context(), next)
 		},
 	}
-	cmd.Flags().BoolVar(&tray, "tray", false, "with a tray, instead of headless")
+	c.startFlags(cmd, &tray)
 	return cmd
 }
 
+// startFlags are those of a command that starts a daemon.
+func (c *cli) startFlags(cmd *cobra.Command, tray *bool) {
+	cmd.Flags().BoolVar(tray, "tray", false, "with a tray")
+	cmd.Flags().Bool("headless", true, "without a tray: the default")
+	cmd.MarkFlagsMutuallyExclusive("tray", "headless")
+	c.settingsFlags(cmd.Flags(), serverSetting)
+}
+
+// A plan is how a daemon is started.
+type plan struct {
+	args []string
+	dir  string // empty: that of this command
+}
+
+// planned is a daemon with the settings flags of this command line, word for word.
+func (c *cli) planned(tray bool) plan {
+	args := []string{headlessFlag}
+	if tray {
+		args = nil
+	}
+	for _, s := range settings.Table() {
+		values, _ := c.flags.Lookup(s.Name)
+		for _, v := range values {
+			args = append(args, "--"+s.Name+"="+v)
+		}
+	}
+	return plan{args: args}
+}
+
+const headlessFlag = "--headless"
+
+// planBefore is how the daemon that runs was started. One whose folder is gone is started anew.
+func (c *cli) planBefore(ctx context.Context) (plan, bool) {
+	where, err := c.whereabouts()
+	if err != nil {
+		return plan{}, false
+	}
+	_, found, err := instance.Running(ctx, where)
+	if err != nil || found.Dir == "" {
+		return plan{}, false
+	}
+	if _, err := os.Stat(found.Dir); err != nil {
+		return plan{}, false
+	}
+	return plan{found.Args, found.Dir}, true
+}
+
 // start runs a daemon that outlives this command and returns once it answers, or with the reason why it does not.
-func (c *cli) start(ctx context.Context, tray bool) error {
+func (c *cli) start(ctx context.Context, how plan) error {
 	now, where, err := c.load()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	_, found, err := instance.Await(ctx, where)
+	daemon, found, err := instance.Await(ctx, where)
 	switch {
 	case err == nil:
-		return runsAlready(found)
+		return c.startAgain(ctx, daemon, found)
 	case !errors.Is(err, client.ErrNotRunning):
 		return err
 	}
@@ -96,7 +133,7 @@ func (c *cli) start(ctx context.Context, tray bool) error {
 	}
 	logSize := fileSize(where.Log)
 	pid, err := server.Start(server.StartOptions{
-		Executable: self, Args: c.childArgs(tray), PIDFile: where.PID, LogFile: where.Log,
+		Executable: self, Args: how.args, Dir: how.dir, PIDFile: where.PID, LogFile: where.Log,
 	})
 	if errors.Is(err, server.ErrAlreadyRunning) {
 		if _, found, waitErr := instance.Await(ctx, where); waitErr == nil {
@@ -118,22 +155,24 @@ func (c *cli) start(ctx context.Context, tray bool) error {
 	return c.started(status)
 }
 
-// childArgs are the arguments of the daemon: the settings flags of this command line, word for word.
-func (c *cli) childArgs(tray bool) []string {
-	var args []string
-	if !tray {
-		args = append(args, "--headless")
+// startAgain starts the server of a companion that runs with its server stopped; one that serves runs already.
+func (c *cli) startAgain(ctx context.Context, daemon *client.Client, found protocol.Discovery) error {
+	status, err := daemon.Status(ctx)
+	if err != nil {
+		return err
 	}
-	for _, s := range settings.Table() {
-		if s.NoFlag {
-			continue
-		}
-		values, _ := c.flags.Lookup(s.Name)
-		for _, v := range values {
-			args = append(args, "--"+s.Name+"="+v)
-		}
+	switch status.Phase {
+	case protocol.PhaseStopped, protocol.PhaseFailed, protocol.PhaseBlocked:
+	default:
+		return runsAlready(found)
 	}
-	return args
+	if err := daemon.Server(ctx, protocol.ServerStart); err != nil {
+		return err
+	}
+	if status, err = daemon.Status(ctx); err != nil {
+		return err
+	}
+	return c.started(status)
 }
 
 // waitUntilReady waits until the daemon with that pid has started, one way or the other, or is gone. It has started
@@ -242,43 +281,4 @@ func readFrom(path string, from int64) string {
 	var text bytes.Buffer
 	_, _ = io.Copy(&text, io.LimitReader(f, 1<<20))
 	return text.String()
-}
-
-// stop ends the daemon and waits until it is gone. It reports false when there was none.
-func (c *cli) stop(ctx context.Context) (bool, error) {
-	where, err := c.whereabouts()
-	if err != nil {
-		return false, err
-	}
-	wait := server.DefaultGrace + stopSlack
-	if now, _, err := c.load(); err == nil { // a broken tray.toml is no reason not to stop
-		wait = now.Grace + stopSlack
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	daemon, found, err := instance.Await(ctx, where)
-	if errors.Is(err, client.ErrNotRunning) {
-		// No lock is held and no socket answers: what is left is at most a PID file.
-		err := server.Stop(where.PID, wait)
-		if errors.Is(err, server.ErrNotRunning) || errors.Is(err, os.ErrNotExist) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := daemon.Shutdown(ctx, found.InstanceID, nil); err != nil {
-		return false, fmt.Errorf("asking the companion (pid %d) to end: %w", found.PID, err)
-	}
-	for {
-		if _, again, err := instance.Running(ctx, where); errors.Is(err, client.ErrNotRunning) ||
-			err == nil && again.InstanceID != found.InstanceID {
-			return true, nil
-		}
-		if !pause(ctx) {
-			return false, hint.With(fmt.Errorf("the companion (pid %d) has not ended within %s", found.PID, wait),
-				"calls may still be in flight; run chatwright-tray stop again to cut them off")
-		}
-	}
 }
