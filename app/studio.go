@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"chatwright.dev/tray/server/hint"
@@ -65,7 +66,11 @@ func (a *app) missStudio(err error, have bool) {
 		return
 	}
 	text := "Studio could not be fetched: " + err.Error()
-	a.board.notify(protocol.Notice{Cause: causeStudio, Text: text, Hint: sentence(hint.Of(err)), Since: time.Now()})
+	way := sentence(hint.Of(err))
+	if !have {
+		way = strings.TrimSpace(way + " Studio at https://chatwright.dev works meanwhile.")
+	}
+	a.board.notify(protocol.Notice{Cause: causeStudio, Text: text, Hint: way, Since: time.Now()})
 	if a.cfg.Warn != nil {
 		a.cfg.Warn(text)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"strings"
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
@@ -97,6 +99,9 @@ func (s *scout) observe(calls []protocol.Call) {
 				s.report(target, protocol.ReachDown,
 					fmt.Sprintf("%s answered %d calls in a row with an error (status %d)", target.Name, s.failed, c.Status))
 			}
+		case c.Status == http.StatusNotFound && s.board.Get().upstream.Reach == protocol.ReachOK:
+			// A model that is not there, or a base URL that is wrong: what the probe said of it stands.
+			s.failed = 0
 		case c.Verdict != protocol.VerdictCancelled:
 			s.failed = 0
 			s.report(target, protocol.ReachOK, "")
@@ -119,6 +124,11 @@ func (s *scout) report(target *upstream.Target, reach protocol.Reach, detail str
 	}
 	if reach == protocol.ReachOK && !target.Demo {
 		s.memory.Answered(next.BaseURL, time.Now())
+	}
+	if reach == protocol.ReachOK && strings.HasSuffix(detail, upstream.WrongBase) {
+		s.board.notify(protocol.Notice{Cause: causeUpstream, Text: target.Name + " " + detail,
+			Hint: "The base URL of most model servers ends in /v1.", Since: time.Now()})
+		return
 	}
 	if reach != protocol.ReachDown {
 		s.board.clear(causeUpstream)

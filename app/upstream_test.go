@@ -41,6 +41,7 @@ func TestWhatCallsSayOfTheUpstream(t *testing.T) {
 	broken := protocol.Call{Status: 500, Verdict: protocol.VerdictUpstreamError}
 	badRequest := protocol.Call{Status: 400, Verdict: protocol.VerdictUpstreamError}
 	refused := protocol.Call{Verdict: protocol.VerdictUnreachable, Error: "connection refused at localhost:11434"}
+	missing := protocol.Call{Status: 404, Verdict: protocol.VerdictUpstreamError}
 	loading := protocol.Call{Model: "llama3.2", Status: 503, Verdict: protocol.VerdictLoading}
 	left := protocol.Call{Status: 499, Verdict: protocol.VerdictCancelled}
 	other := protocol.Call{Verdict: protocol.VerdictUnreachable, Upstream: "another"}
@@ -56,6 +57,7 @@ func TestWhatCallsSayOfTheUpstream(t *testing.T) {
 		{"three 5xx with an answer between", []protocol.Call{broken, broken, ok, broken}, protocol.ReachOK},
 		{"a caller that leaves says nothing", []protocol.Call{refused, left}, protocol.ReachDown},
 		{"a caller's own mistake is an answer", []protocol.Call{refused, badRequest}, protocol.ReachOK},
+		{"a model that is not there, of an upstream that was down", []protocol.Call{refused, missing}, protocol.ReachOK},
 		{"a model that loads", []protocol.Call{refused, loading}, protocol.ReachLoading},
 		{"a call to the upstream before", []protocol.Call{ok, other}, protocol.ReachOK},
 	} {
@@ -85,6 +87,20 @@ func TestNoticeOfADeadUpstreamSaysWhenItLastAnswered(t *testing.T) {
 	s.report(s.selector.Load(), protocol.ReachDown, "connection refused")
 	if got := s.board.Get().notices[0].Hint; !strings.HasPrefix(got, "It last answered 29 November, 14:02. ") {
 		t.Errorf("hint: got %q", got)
+	}
+}
+
+func TestAnUpstreamThatIsNoModelServerIsSaid(t *testing.T) {
+	s, _ := newScout(t)
+	s.report(s.selector.Load(), protocol.ReachOK, "answers, but with status 404 to /models: "+upstream.WrongBase)
+	s.observe([]protocol.Call{{Status: 404, Verdict: protocol.VerdictUpstreamError, Upstream: s.selector.Load().Name}})
+	n := s.board.Get().notices
+	if len(n) != 1 || n[0].Text != "localhost:11434 answers, but with status 404 to /models: is the base URL right?" || !strings.Contains(n[0].Hint, "/v1") {
+		t.Errorf("notices: got %+v", n)
+	}
+	s.report(s.selector.Load(), protocol.ReachOK, "")
+	if n := s.board.Get().notices; len(n) != 0 {
+		t.Errorf("the notice outlived its cause: %+v", n)
 	}
 }
 

@@ -40,7 +40,7 @@ func resumes(t *testing.T, c *companion, open func() *tab) {
 	c.end(protocol.Call{Model: "before"})
 	p.waitForText("td.model", "before")
 	c.stop()
-	p.waitForText("#lost", "The companion is not answering. Trying again…")
+	p.waitForText("#lost", "The companion is not answering. Trying again… If it has ended, start it: chatwright-tray start")
 	p.waitForText("#phase", "Not answering")
 	p.wantText("td.model", "before")
 
@@ -66,7 +66,7 @@ func triesAgain(_ *testing.T, c *companion, open func() *tab) {
 	c.stop()
 	c.start()
 	c.waitFor("a refused attempt", func() bool { return c.refused > 0 })
-	p.wantText("#lost", "The companion is not answering. Trying again…")
+	p.wantText("#lost", "The companion is not answering. Trying again… If it has ended, start it: chatwright-tray start")
 	c.locked(func() { c.refuse = false })
 	p.waitFor(answering)
 	p.wantText("#phase", "Running")
@@ -75,7 +75,7 @@ func triesAgain(_ *testing.T, c *companion, open func() *tab) {
 func startsLate(_ *testing.T, c *companion, open func() *tab) {
 	c.refuse = true
 	p := open()
-	p.waitForText("#lost", "The companion is not answering. Trying again…")
+	p.waitForText("#lost", "The companion is not answering. Trying again… If it has ended, start it: chatwright-tray start")
 	p.wantText("#tiles .calls .value [aria-hidden]", "–")
 	c.locked(func() { c.refuse = false })
 	p.waitFor(answering)

@@ -85,7 +85,11 @@ type ownError struct {
 }
 
 func notFound(w http.ResponseWriter, path string) {
-	writeError(w, path, http.StatusNotFound, "not_found", "not found")
+	message := "not found"
+	if strings.HasPrefix(path, "/v1/") {
+		message = "not found: only /v1/models and /v1/chat/completions are passed on"
+	}
+	writeError(w, path, http.StatusNotFound, "not_found", message)
 }
 
 func methodNotAllowed(w http.ResponseWriter, path, allow string) {

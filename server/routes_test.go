@@ -40,7 +40,7 @@ func TestRoutes(t *testing.T) {
 	const (
 		ownNotFound = `{"error":"not found"}` + "\n"
 		ownMethod   = `{"error":"method not allowed"}` + "\n"
-		aiNotFound  = `{"error":{"message":"not found","type":"invalid_request_error","param":null,"code":"not_found"}}` + "\n"
+		aiNotFound  = `{"error":{"message":"not found: only /v1/models and /v1/chat/completions are passed on","type":"invalid_request_error","param":null,"code":"not_found"}}` + "\n"
 		aiMethod    = `{"error":{"message":"method not allowed","type":"invalid_request_error","param":null,"code":"method_not_allowed"}}` + "\n"
 	)
 	dir := uiFolder(t, map[string]string{"index.html": "<title>studio</title>"})

@@ -95,7 +95,7 @@ func TestUIPaths(t *testing.T) {
 		"/health/":                      page, // not the API route, which wins only where it is
 		"/main-QX3ZV7KA.js/x.js":        missing,
 		"/main-QX3ZV7KA.js/":            "console.log(1)",
-		"/v1/models/x":                  `{"error":{"message":"not found","type":"invalid_request_error","param":null,"code":"not_found"}}` + "\n",
+		"/v1/models/x":                  `{"error":{"message":"not found: only /v1/models and /v1/chat/completions are passed on","type":"invalid_request_error","param":null,"code":"not_found"}}` + "\n",
 		"/" + strings.Repeat("x", 5000): page,
 	} {
 		got := ask(t, r, "GET", path, "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
@@ -19,6 +20,11 @@ func (s Settings) CheckFiles() error {
 	}
 	if err := checkIs(s.UIDir, "a folder", fs.FileMode.IsDir); err != nil {
 		return blame(s.Source("ui-dir"), err)
+	}
+	if s.UIDir != "" {
+		if err := checkIs(filepath.Join(s.UIDir, "index.html"), "a file", fs.FileMode.IsRegular); err != nil {
+			return blame(s.Source("ui-dir"), hint.With(err, "name the folder of a Studio build: the one with its index.html"))
+		}
 	}
 	_, err := s.ReadRemoteToken()
 	return err

@@ -36,7 +36,7 @@ func readFile(path string) (map[string]value, error) {
 	}
 	values, err := parseFile(data, filepath.Base(path), filepath.Dir(path))
 	if err != nil && hint.Of(err) == "" {
-		err = hint.With(err, "edit "+path)
+		err = hint.With(err, "mend that line of "+path+"; texts stand in quotes: upstream = \"demo\"")
 	}
 	return values, err
 }

@@ -76,9 +76,9 @@ func TestMistakeInTheFileNamesItsLineAndTheWayOut(t *testing.T) {
 		{"a date", "log-level = 2026-01-01\n", "log-level has a value of the wrong type", `write log-level = "info"`},
 		{"a fraction", "metrics-capacity = 1.5\n", "metrics-capacity has a value of the wrong type", "write metrics-capacity = 200"},
 		{"a table for a text", "[addr]\nx = 1\n", `unknown setting "addr.x"`, ""},
-		{"no TOML", "addr = \"a\"\n=\n", "tray.toml line 2: ", "edit "},
-		{"a key twice", "addr = \"127.0.0.1:1\"\naddr = \"127.0.0.1:2\"\n", "tray.toml line 2: ", "edit "},
-		{"no text at all", "\xff\xfe\x00", "tray.toml line 1: ", "edit "},
+		{"no TOML", "addr = \"a\"\n=\n", "tray.toml line 2: ", "mend that line of "},
+		{"a key twice", "addr = \"127.0.0.1:1\"\naddr = \"127.0.0.1:2\"\n", "tray.toml line 2: ", "mend that line of "},
+		{"no text at all", "\xff\xfe\x00", "tray.toml line 1: ", "mend that line of "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := loadFile(t, c.content)
@@ -142,8 +142,13 @@ func TestCheckFilesNamesWhoNamedWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	studio := t.TempDir()
+	if err := os.WriteFile(filepath.Join(studio, "index.html"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ flag, want string }{
-		{"--ui-dir=" + folder, ""},
+		{"--ui-dir=" + studio, ""},
+		{"--ui-dir=" + folder, "flag --ui-dir: stat " + filepath.Join(folder, "index.html") + ": "},
 		{"--datastate-fixtures=" + file, ""},
 		{"--ui-dir=" + file, "flag --ui-dir: " + file + " is not a folder"},
 		{"--ui-dir=" + filepath.Join(folder, "none"), "flag --ui-dir: "},

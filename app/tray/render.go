@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Sizes of the pool of rows whose number varies. A toolkit can only show and hide rows, never add one.
@@ -16,7 +17,7 @@ const (
 const (
 	maxName    = 40
 	maxDetail  = 80
-	maxNotice  = 120
+	maxNotice  = 80  // wider, and the menu fills a small screen
 	maxTooltip = 100 // Windows keeps 127 UTF-16 units
 )
 
@@ -106,6 +107,9 @@ func status(s State) string {
 	addr := clean(s.Addr, maxName)
 	switch s.Phase {
 	case Running, Degraded:
+		if s.Doing == ServerStop {
+			return "Stopping on " + addr
+		}
 		return "Running on " + addr + " · " + upstream(s)
 	case External:
 		return "Another Chatwright server on " + addr
@@ -147,11 +151,11 @@ func notice(id ID, s State, n int) Row {
 	case n == noticeRows-1 && len(s.Notices) > noticeRows:
 		label = fmt.Sprintf("⚠ %d more notices", len(s.Notices)-n)
 	case n < len(s.Notices):
-		label = "⚠ " + clean(strings.TrimRight(s.Notices[n].Text, "."), maxNotice)
-		if hint := clean(s.Notices[n].Hint, maxNotice); hint != "" {
-			label += " · " + hint
+		label = clean("⚠ "+strings.TrimRight(s.Notices[n].Text, "."), maxNotice)
+		hint := clean(s.Notices[n].Hint, maxNotice)
+		if with := label + " · " + hint; hint != "" && utf8.RuneCountInString(with) <= maxNotice {
+			label = with // a hint that has no room stands in the console
 		}
-		label = clean(label, maxNotice)
 	}
 	return item(id, label, where).paced(Soon)
 }

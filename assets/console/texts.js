@@ -12,7 +12,7 @@ export const texts = {
 
   connecting: 'Connecting',
   notAnswering: 'Not answering',
-  lost: 'The companion is not answering. Trying again…',
+  lost: 'The companion is not answering. Trying again… If it has ended, start it: chatwright-tray start',
 
   address: 'Address',
   addressHint: 'For an SDK, add /v1.',

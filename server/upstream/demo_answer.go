@@ -146,8 +146,26 @@ func tokenLimit(req *demoRequest) int {
 	return -1
 }
 
-// pieces cuts text behind each space, so that the pieces together are the text.
-func pieces(text string) []string { return strings.SplitAfter(text, " ") }
+// pieces cuts text behind each space, and a long run without one into short parts as a tokenizer would, so that the
+// pieces together are the text.
+func pieces(text string) []string {
+	var cut []string
+	for _, word := range strings.SplitAfter(text, " ") {
+		runes := []rune(word)
+		for len(runes) > longWord {
+			cut = append(cut, string(runes[:wordPart]))
+			runes = runes[wordPart:]
+		}
+		cut = append(cut, string(runes))
+	}
+	return cut
+}
+
+// What counts as one token of the demo: a word, or about four characters of what is no word.
+const (
+	longWord = 20
+	wordPart = 4
+)
 
 // completionID is the same for the same request.
 func completionID(body []byte) string {

@@ -28,6 +28,9 @@ const (
 	errWinReset   = syscall.Errno(10054)
 )
 
+// WrongBase ends the detail of an upstream that answers, but hardly as a model server.
+const WrongBase = "is the base URL right?"
+
 // Probe asks t once whether it answers: GET {base}/models. The caller bounds the time through ctx. The detail says why
 // an upstream is not ok, or what is odd about one that is; it is "" when there is nothing to say.
 func Probe(ctx context.Context, t *Target) (protocol.Reach, string) {
@@ -60,9 +63,9 @@ func judge(status int, body []byte) (protocol.Reach, string) {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return protocol.ReachOK, fmt.Sprintf("wants an API key (status %d)", status)
 	case status >= 300:
-		return protocol.ReachOK, fmt.Sprintf("answers, but with status %d to /models: is the base URL right?", status)
+		return protocol.ReachOK, fmt.Sprintf("answers, but with status %d to /models: %s", status, WrongBase)
 	case !json.Valid(bytes.TrimSpace(body)):
-		return protocol.ReachOK, "answers, but not with a list of models: is the base URL right?"
+		return protocol.ReachOK, "answers, but not with a list of models: " + WrongBase
 	default:
 		return protocol.ReachOK, ""
 	}

@@ -86,6 +86,9 @@ func noScheme(baseURL string) error {
 	way := hintExample
 	if !strings.ContainsAny(baseURL, "@?# ") { // nothing secret can be in it: repeat it as it should be
 		way = "write http://" + strings.TrimLeft(baseURL, "/")
+		if !strings.Contains(strings.TrimLeft(baseURL, "/"), "/") {
+			way += "/v1" // where most model servers have their API
+		}
 	}
 	return hint.With(errors.New("it has no scheme"), way)
 }

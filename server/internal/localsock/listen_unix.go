@@ -126,7 +126,7 @@ func checkFolder(f *os.File) error {
 	}
 	if perm := info.Mode().Perm(); perm != 0o700 {
 		return hint.With(fmt.Errorf("the folder of the control socket, %s, has mode %04o, want 0700", f.Name(), perm),
-			"if nothing else is in it: chmod 700 '"+f.Name()+"'")
+			"name a socket in a folder of its own: one that only you can use, and with nothing else in it")
 	}
 	return nil
 }
