@@ -31,8 +31,11 @@ type board struct {
 func newBoard(first parts) board { return board{watch.New(first)} }
 
 // setPhase records the phase, with why it is so where that needs saying. Entering any phase but PhaseExternal forgets
-// the other companion's metrics.
+// the other companion's metrics. Saying the same again wakes nobody: an address that stays held is tried every 2 s.
 func (b board) setPhase(phase protocol.Phase, detail string) {
+	if now := b.Get(); now.phase == phase && now.detail == detail {
+		return
+	}
 	b.Update(func(p parts) parts {
 		p.phase, p.detail = phase, detail
 		if phase != protocol.PhaseExternal {

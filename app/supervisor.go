@@ -22,26 +22,6 @@ const (
 	restartWindow = time.Minute
 )
 
-// PortHeldError says that the address is taken.
-type PortHeldError struct {
-	Addr   string
-	Holder string // "nginx (pid 812)", or "" when the system does not tell
-	Ours   bool   // another chatwright-server answers there
-}
-
-func (e *PortHeldError) Error() string {
-	switch {
-	case e.Ours:
-		return "another Chatwright server is running on " + e.Addr
-	case e.Holder != "":
-		return fmt.Sprintf("listening on %s: the port is held by %s", e.Addr, e.Holder)
-	}
-	return fmt.Sprintf("listening on %s: the port is held by another program", e.Addr)
-}
-
-// errNotOurs refuses to stop a server that this program does not own.
-var errNotOurs = errors.New("the server on this address belongs to another program")
-
 // A serveFunc serves on the listener until the context ends and the calls in flight have had their grace.
 type serveFunc func(ctx context.Context, ln net.Listener) error
 
@@ -63,7 +43,11 @@ type supervisor struct {
 	firstHeld bool
 
 	commands chan command
+	ended    chan struct{} // closed when Run has returned
 }
+
+// errEnding refuses an action that comes when the end has begun.
+var errEnding = hint.With(errors.New("the companion is ending"), "start it again when it has ended: chatwright-tray start")
 
 // A command asks for an action and is answered once its outcome is known.
 type command struct {
@@ -76,6 +60,8 @@ func (s *supervisor) Do(ctx context.Context, action protocol.ServerAction) error
 	c := command{action: action, done: make(chan error, 1)}
 	select {
 	case s.commands <- c:
+	case <-s.ended: // nobody takes it any more
+		return errEnding
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -94,7 +80,7 @@ type phase func(context.Context, *run) (phase, error)
 type run struct {
 	waiting  []command // answered by the next phase that is not a step on the way
 	failures []time.Time
-	served   bool // the server answered at least once
+	begun    bool // the start is over: the server answered, or the menu says why it does not
 }
 
 func (r *run) settle(err error) {
@@ -108,7 +94,8 @@ func (r *run) settle(err error) {
 // with firstHeld, a held address.
 func (s *supervisor) Run(ctx context.Context) error {
 	r := &run{}
-	defer r.settle(context.Canceled)
+	defer close(s.ended)
+	defer r.settle(errEnding)
 	for current := phase(s.starting); current != nil; {
 		next, err := current(ctx, r)
 		if err != nil {
@@ -136,29 +123,13 @@ func (s *supervisor) starting(ctx context.Context, r *run) (phase, error) {
 		}
 		err = hint.With(fmt.Errorf("listening on %s: %w", addr, err), "choose another address with --addr 127.0.0.1:PORT")
 	}
-	if !r.served && r.waiting == nil { // the very start: the caller says so and ends
+	switch {
+	case !r.begun && r.waiting == nil: // the very start: the caller says so and ends
 		return nil, err
+	case r.waiting == nil: // nobody asked just now; what made a restart fail may pass, like too many open files
+		return s.afterServing(ctx, r, err), nil
 	}
 	return s.broken(err), nil
-}
-
-// heldBy finds out who holds the address, and so which phase it is.
-func (s *supervisor) heldBy(ctx context.Context, r *run, addr string) (phase, error) {
-	held := s.holder(ctx, addr)
-	if ctx.Err() != nil {
-		return nil, nil
-	}
-	if s.firstHeld && !r.served {
-		way := "stop that program, or choose another port with --addr 127.0.0.1:PORT"
-		if held.Ours {
-			way = "use the one that runs, or end it first: chatwright-tray stop"
-		}
-		return nil, hint.With(held, way)
-	}
-	if held.Ours {
-		return s.external(held), nil
-	}
-	return s.blocked(held), nil
 }
 
 func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}) phase {
@@ -172,7 +143,7 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 		s.board.Update(func(p parts) parts { p.addr = addr; return p })
 		s.board.setPhase(protocol.PhaseRunning, "")
 		s.board.clear("port")
-		r.served = true
+		r.begun = true
 		r.settle(nil)
 
 		for {
@@ -192,13 +163,18 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 				s.board.setPhase(protocol.PhaseRunning, drainDetail(c.action))
 				stop()
 				s.drain(r, ended, cut)
-				if c.action == protocol.ServerStop {
-					return s.stopped, nil
-				}
-				return s.starting, nil
+				return s.asked(r), nil
 			}
 		}
 	}
+}
+
+// asked is the phase that was asked for last. While a server drains more than one may be asked for.
+func (s *supervisor) asked(r *run) phase {
+	if r.waiting[len(r.waiting)-1].action == protocol.ServerStop {
+		return s.stopped
+	}
+	return s.starting
 }
 
 // The details of a running server that drains.
@@ -259,7 +235,7 @@ func (s *supervisor) afterServing(ctx context.Context, r *run, err error) phase 
 	for len(r.failures) > 0 && now.Sub(r.failures[0]) > restartWindow {
 		r.failures = r.failures[1:]
 	}
-	s.log.Error("server ended", "err", err, "failures", len(r.failures))
+	s.log.Error("server does not serve", "err", err, "failures", len(r.failures))
 	if len(r.failures) > maxRestarts {
 		return s.broken(err)
 	}
@@ -280,10 +256,7 @@ func (s *supervisor) pausing(pause time.Duration, next phase) phase {
 			return next, nil
 		case c := <-s.commands:
 			r.waiting = append(r.waiting, c)
-			if c.action == protocol.ServerStop {
-				return s.stopped, nil
-			}
-			return s.starting, nil
+			return s.asked(r), nil
 		}
 	}
 }
@@ -302,9 +275,6 @@ func (s *supervisor) stopped(ctx context.Context, r *run) (phase, error) {
 	s.board.setPhase(protocol.PhaseStopped, "")
 	s.board.clear("port")
 	s.log.Info("server stopped")
-	if n := len(r.waiting); n > 0 && r.waiting[n-1].action != protocol.ServerStop {
-		return s.starting, nil // asked for while the server drained; what was asked last holds
-	}
 	r.settle(nil)
 	return s.waitForStart(ctx, r)
 }
@@ -321,53 +291,6 @@ func (s *supervisor) waitForStart(ctx context.Context, r *run) (phase, error) {
 			}
 			r.waiting = append(r.waiting, c)
 			return s.starting, nil
-		}
-	}
-}
-
-// blocked is the phase in which a program that is not ours holds the address; it is tried again for as long as that
-// lasts.
-func (s *supervisor) blocked(held *PortHeldError) phase {
-	return func(_ context.Context, r *run) (phase, error) {
-		s.board.setPhase(protocol.PhaseBlocked, held.Holder)
-		s.board.notify(protocol.Notice{Cause: "port", Text: "The port is taken", // the status row says by whom
-			Hint: "Stop that program, or set another address (addr) in tray.toml.", Since: time.Now()})
-		r.settle(held)
-		return s.pausing(retryHeldPort, s.starting), nil
-	}
-}
-
-// external is the phase in which another companion holds the address. Its metrics are shown; stopping it is not ours
-// to do. When it is gone the address is tried again.
-func (s *supervisor) external(held *PortHeldError) phase {
-	return func(ctx context.Context, r *run) (phase, error) {
-		s.board.setPhase(protocol.PhaseExternal, "")
-		s.board.clear("port")
-		r.settle(held)
-		followCtx, stop := context.WithCancel(ctx)
-		defer stop()
-		gone := make(chan struct{})
-		go func() {
-			defer close(gone)
-			s.follow(followCtx, held.Addr, func(m protocol.Metrics) {
-				s.board.Update(func(p parts) parts { p.external = &m; return p })
-			})
-		}()
-		defer func() { stop(); <-gone }()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil, nil
-			case <-gone:
-				return s.starting, nil
-			case c := <-s.commands:
-				if c.action != protocol.ServerStart {
-					c.done <- errNotOurs
-					continue
-				}
-				r.waiting = append(r.waiting, c)
-				return s.starting, nil
-			}
 		}
 	}
 }

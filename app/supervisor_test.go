@@ -113,7 +113,7 @@ func play(t *testing.T, st *stage, scene func(t *testing.T)) error {
 func (st *stage) enter() {
 	abort := make(chan struct{})
 	st.abort, st.abortNow = abort, func() { close(abort) }
-	st.gone = make(chan struct{})
+	st.gone, st.ended = make(chan struct{}), make(chan struct{})
 	st.commands = make(chan command)
 	st.board = newBoard(parts{phase: protocol.PhaseStarting})
 }

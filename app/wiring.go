@@ -84,7 +84,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		addr:  func() string { return a.settings.Load().Addr },
 		board: a.board, log: log, abort: aborts.happened,
 		firstHeld: cfg.Screen == nil,
-		commands:  make(chan command),
+		commands:  make(chan command), ended: make(chan struct{}),
 	}
 	a.control = control.New(control.Config{
 		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
@@ -140,8 +140,8 @@ func (a *app) serverAction(ctx context.Context, action protocol.ServerAction) er
 	if held, ok := errors.AsType[*PortHeldError](err); ok {
 		return hint.With(control.Refuse(protocol.CodeConflict, held.Error()), hint.Of(err))
 	}
-	if errors.Is(err, errNotOurs) {
-		return control.Refuse(protocol.CodeConflict, err.Error())
+	if errors.Is(err, errNotOurs) || errors.Is(err, errEnding) {
+		return hint.With(control.Refuse(protocol.CodeConflict, err.Error()), hint.Of(err))
 	}
 	return err
 }
