@@ -9,6 +9,7 @@ import (
 
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/app/tray"
+	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/upstream"
@@ -83,6 +84,9 @@ func (a *app) useUpstream(base string) error {
 
 // open opens a page in the user's browser and returns its URL.
 func (a *app) open(ctx context.Context, target protocol.OpenTarget) (string, error) {
+	if closed(a.ends.happened) {
+		return "", hint.With(control.Refuse(protocol.CodeConflict, errEnding.Error()), hint.Of(errEnding))
+	}
 	url, err := a.pageURL(ctx, target)
 	if err != nil {
 		return "", err
@@ -106,7 +110,7 @@ func (a *app) pageURL(ctx context.Context, target protocol.OpenTarget) (string, 
 	switch target {
 	case protocol.OpenConsole:
 		if !answers(now.Phase) {
-			return "", hint.With(fmt.Errorf("the console is not served: the server is %s", now.Phase), "start the server first")
+			return "", hint.With(fmt.Errorf("the console is not served: the server is %s", now.Phase), "start the server first: Server, Start in the menu, or chatwright-tray start")
 		}
 		return local + "/console/", nil
 	case protocol.OpenStudio:
@@ -115,7 +119,7 @@ func (a *app) pageURL(ctx context.Context, target protocol.OpenTarget) (string, 
 			return hostedStudio, nil
 		}
 		if !answers(now.Phase) {
-			return "", hint.With(fmt.Errorf("Studio is not served: the server is %s", now.Phase), "start the server first")
+			return "", hint.With(fmt.Errorf("Studio is not served: the server is %s", now.Phase), "start the server first: Server, Start in the menu, or chatwright-tray start")
 		}
 		return studioURL(ctx, now.Addr), nil
 	}
@@ -147,9 +151,14 @@ func studioURL(ctx context.Context, addr string) string {
 	return "http://" + net.JoinHostPort(studioHost, port) + "/"
 }
 
-// tell shows the person why what they asked for did not happen. The notice goes by itself.
+// tell shows the person why what they asked for did not happen.
 func (a *app) tell(err error) {
 	a.log.Warn("action failed", "err", err)
+	a.say(err)
+}
+
+// say shows the person a text with its hint. The notice goes by itself.
+func (a *app) say(err error) {
 	n := protocol.Notice{Cause: causeAction, Text: sentence(err.Error()), Hint: sentence(hint.Of(err)), Since: time.Now()}
 	a.board.notify(n)
 	time.AfterFunc(noticeLife, func() { a.board.expire(n) })

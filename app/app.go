@@ -58,10 +58,11 @@ type Config struct {
 	Listen func(addr string) (net.Listener, error)
 }
 
-// app is the process while it runs. Its fields are set by newApp and not changed after.
+// app is the process while it runs. Its fields are set before it lives and not changed after.
 type app struct {
 	cfg        Config
 	log        *slog.Logger
+	logLevel   *slog.LevelVar
 	instanceID string
 	startedAt  time.Time
 
@@ -98,7 +99,9 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.Settings.CheckFiles(); err != nil {
 		return err
 	}
-	logger, logFile := openLog(cfg.Paths.Log, cfg.Settings.LogLevel)
+	level := new(slog.LevelVar)
+	level.Set(cfg.Settings.LogLevel)
+	logger, logFile := openLog(cfg.Paths.Log, level)
 	defer func() { _ = logFile.Close() }()
 
 	ctx, end := context.WithCancel(ctx)
@@ -112,6 +115,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	a.logLevel = level
 	if err := a.control.Listen(); err != nil {
 		return err
 	}
@@ -127,7 +131,7 @@ func (a *app) live(ctx context.Context) error {
 	controlCtx, endControl := context.WithCancel(context.WithoutCancel(ctx))
 	defer endControl()
 	var socket errgroup.Group
-	socket.Go(func() error { return a.publisher.Run(controlCtx) })
+	socket.Go(func() error { return a.publisher.Run(controlCtx) }) // who asks during the grace hears what holds then
 	socket.Go(func() error {
 		err := a.control.Serve(controlCtx)
 		a.ends.cause() // a daemon that nobody can stop any more ends by itself
@@ -145,14 +149,10 @@ func (a *app) live(ctx context.Context) error {
 		group.Go(func() error { return a.show(groupCtx) })
 		group.Go(func() error { return a.click(groupCtx) })
 	}
-	stopWatching := context.AfterFunc(groupCtx, func() { // the end begins here
-		if a.cfg.Stopping != nil {
-			a.cfg.Stopping()
-		}
-	})
+	stopWatching := context.AfterFunc(groupCtx, a.beginEnd)
 	defer stopWatching()
 	err := group.Wait()
-	a.work.Wait()
+	a.awaitClicks()
 	a.scout.memory.Flush()
 	a.withdraw()
 	endControl()
@@ -161,6 +161,28 @@ func (a *app) live(ctx context.Context) error {
 		return ErrAborted
 	}
 	return err
+}
+
+// DetailEnding is the detail of a status while the companion ends: it still answers, but will be gone in a moment.
+const DetailEnding = "ending"
+
+// beginEnd says everywhere that the end has begun, whatever began it.
+func (a *app) beginEnd() {
+	a.ends.cause()
+	a.board.Update(func(p parts) parts { p.detail = DetailEnding; return p })
+	if a.cfg.Stopping != nil {
+		a.cfg.Stopping()
+	}
+}
+
+// awaitClicks waits for what was clicked. A program of the desktop that hangs cannot keep an aborted end waiting.
+func (a *app) awaitClicks() {
+	done := make(chan struct{})
+	go func() { defer close(done); a.work.Wait() }()
+	select {
+	case <-done:
+	case <-a.aborts.happened:
+	}
 }
 
 // parentPeriod is how often it is asked whether the parent process still runs.

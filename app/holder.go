@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	gopsnet "github.com/shirou/gopsutil/v4/net"
@@ -21,6 +23,9 @@ import (
 const (
 	askTimeout   = time.Second
 	maxAnswer    = 4 << 20 // bytes; 200 calls are far below it
+	maxHealth    = 64 << 10
+	maxForeign   = 1000 // calls of it that are kept: the newest
+	maxText      = 200  // bytes of each text in them, as of our own calls
 	followPeriod = 2 * time.Second
 	maxMissed    = 2 // failed reads in a row after which the other companion counts as gone
 )
@@ -54,7 +59,8 @@ func (n neighbour) holder(ctx context.Context, addr string) *PortHeldError {
 	var health struct {
 		Name string `json:"name"`
 	}
-	if err := n.get(ctx, "http://"+addr+"/health", &health); err == nil && health.Name == protocol.ServerName {
+	decode := func(body io.Reader) error { return json.NewDecoder(io.LimitReader(body, maxHealth)).Decode(&health) }
+	if err := n.get(ctx, "http://"+addr+"/health", decode); err == nil && health.Name == protocol.ServerName {
 		held.Ours = true
 	}
 	held.Holder = listenerOf(ctx, addr)
@@ -69,7 +75,8 @@ func (n neighbour) follow(ctx context.Context, addr string, onMetrics func(proto
 	defer ticker.Stop()
 	for {
 		var calls []protocol.Call
-		if err := n.get(ctx, "http://"+addr+"/metrics", &calls); err != nil {
+		decode := func(body io.Reader) (err error) { calls, err = decodeCalls(body); return err }
+		if err := n.get(ctx, "http://"+addr+"/metrics", decode); err != nil {
 			if missed++; missed >= maxMissed {
 				return
 			}
@@ -86,6 +93,46 @@ func (n neighbour) follow(ctx context.Context, addr string, onMetrics func(proto
 		case <-ticker.C:
 		}
 	}
+}
+
+// decodeCalls reads calls one by one and keeps the newest, so that an answer of a million empty ones, which a program
+// that only pretends to be a companion may give, costs no more than one of ours.
+func decodeCalls(body io.Reader) ([]protocol.Call, error) {
+	dec := json.NewDecoder(io.LimitReader(body, maxAnswer))
+	if start, err := dec.Token(); err != nil || start != json.Delim('[') {
+		return nil, errors.Join(errors.New("the calls are not a list"), err)
+	}
+	var calls []protocol.Call
+	for read := 0; dec.More(); read++ {
+		if read == 100*maxForeign {
+			return nil, errors.New("the calls are too many")
+		}
+		var c protocol.Call
+		if err := dec.Decode(&c); err != nil {
+			return nil, err
+		}
+		if len(calls) == 2*maxForeign {
+			calls = calls[:copy(calls, calls[maxForeign:])]
+		}
+		calls = append(calls, clipped(c))
+	}
+	if _, err := dec.Token(); err != nil { // the end of the list: without it, this is not all
+		return nil, err
+	}
+	return calls[max(0, len(calls)-maxForeign):], nil
+}
+
+// clipped bounds what a foreign program says as the proxy bounds what it hears itself.
+func clipped(c protocol.Call) protocol.Call {
+	for _, text := range []*string{&c.Model, &c.ResponseFormat, &c.Error, &c.FinishReason, &c.Upstream, &c.ID} {
+		if len(*text) > maxText {
+			*text = strings.ToValidUTF8((*text)[:maxText], "")
+		}
+	}
+	if len(c.Verdict) > 20 { // the longest of ours has 14; they are the keys of a map
+		c.Verdict = ""
+	}
+	return c
 }
 
 // A mark tells one list of calls from another: lists grow at their end and shrink at their start.
@@ -111,7 +158,7 @@ func summarise(calls []protocol.Call) protocol.Metrics {
 	return store.Snapshot()
 }
 
-func (n neighbour) get(ctx context.Context, url string, v any) error {
+func (n neighbour) get(ctx context.Context, url string, decode func(body io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -124,7 +171,7 @@ func (n neighbour) get(ctx context.Context, url string, v any) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: status %d", url, resp.StatusCode)
 	}
-	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(v)
+	return decode(resp.Body)
 }
 
 // listenerOf names the program that listens on addr, as "nginx (pid 812)"; "" when the system does not tell, which is

@@ -14,7 +14,7 @@ const (
 )
 
 // openLog returns a logger that writes to the file at path, which it rotates by size, and what closes it.
-func openLog(path string, level slog.Level) (*slog.Logger, io.Closer) {
+func openLog(path string, level *slog.LevelVar) (*slog.Logger, io.Closer) {
 	file := &lumberjack.Logger{Filename: path, MaxSize: logFileMiB, MaxBackups: logBackups}
 	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: level})), file
 }

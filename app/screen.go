@@ -81,7 +81,7 @@ func doing(s protocol.Status) tray.Action {
 	switch {
 	case s.Phase == protocol.PhaseStarting:
 		return tray.ServerStart
-	case s.Detail == detailStopping:
+	case s.Detail == detailStopping, s.Detail == DetailEnding:
 		return tray.ServerStop
 	case s.Detail == detailRestarting:
 		return tray.ServerRestart

@@ -151,8 +151,7 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 			case err := <-ended:
 				return s.afterServing(ctx, r, err), nil
 			case <-ctx.Done():
-				s.board.setPhase(protocol.PhaseRunning, detailStopping)
-				s.drain(r, ended, cut)
+				s.drain(ctx, r, ended, cut)
 				return nil, nil
 			case c := <-s.commands:
 				if c.action == protocol.ServerStart {
@@ -162,7 +161,7 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 				r.waiting = append(r.waiting, c)
 				s.board.setPhase(protocol.PhaseRunning, drainDetail(c.action))
 				stop()
-				s.drain(r, ended, cut)
+				s.drain(ctx, r, ended, cut)
 				return s.asked(r), nil
 			}
 		}
@@ -190,8 +189,9 @@ func drainDetail(action protocol.ServerAction) string {
 	return detailStopping
 }
 
-// drain waits until the server has ended. A second stop while it drains, or the program's abort, cuts the grace.
-func (s *supervisor) drain(r *run, ended <-chan error, cut chan struct{}) {
+// drain waits until the server has ended. A second stop while it drains, or the program's abort, cuts the grace; when
+// ctx is over, no other action makes sense any more.
+func (s *supervisor) drain(ctx context.Context, r *run, ended <-chan error, cut chan struct{}) {
 	abort := s.abort
 	for {
 		select {
@@ -204,6 +204,10 @@ func (s *supervisor) drain(r *run, ended <-chan error, cut chan struct{}) {
 			abort = nil
 			closeOnce(cut)
 		case c := <-s.commands:
+			if ctx.Err() != nil && c.action != protocol.ServerStop {
+				c.done <- errEnding
+				continue
+			}
 			r.waiting = append(r.waiting, c)
 			if c.action == protocol.ServerStop {
 				closeOnce(cut)

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"time"
 
 	"chatwright.dev/tray/app/instance"
@@ -100,7 +99,10 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 // prepare makes a server from the settings in force. The metrics, the upstream and the page at "/" are the app's, so
 // that they outlive a restart of the server.
 func (a *app) prepare(cut <-chan struct{}) (serveFunc, error) {
-	now := a.settings.Load()
+	return a.prepareFrom(a.settings.Load(), cut)
+}
+
+func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFunc, error) {
 	if err := server.CheckAddr(now.Addr, now.AllowRemote); err != nil {
 		return nil, err
 	}
@@ -154,98 +156,6 @@ func (a *app) shutdown(grace *time.Duration) {
 		time.AfterFunc(*grace, a.aborts.cause)
 	}
 	a.ends.cause()
-}
-
-// announce waits until the app answers and then says so: to other programs in daemon.json and the PID file, to the
-// person through Config.Ready.
-func (a *app) announce(ctx context.Context) error {
-	for {
-		status, changed := a.status.Watch()
-		if status.Phase != protocol.PhaseStarting {
-			return a.ready(status)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		}
-	}
-}
-
-func (a *app) ready(status protocol.Status) error {
-	err := instance.WriteDiscovery(a.cfg.Paths.Discovery, protocol.Discovery{
-		InstanceID: a.instanceID, PID: os.Getpid(), StartedAt: a.startedAt, Version: a.cfg.Version,
-		Protocol: protocol.Version, Addr: status.Addr, Socket: a.control.Addr(),
-		Args: a.cfg.Args, Dir: a.cfg.Dir,
-	})
-	if err != nil {
-		return err
-	}
-	if err := server.WritePIDFile(a.cfg.Paths.PID, os.Getpid()); err != nil {
-		return err
-	}
-	if a.cfg.Ready != nil {
-		a.cfg.Ready(status)
-	}
-	return nil
-}
-
-// withdraw takes back what announce said.
-func (a *app) withdraw() {
-	if err := instance.RemoveDiscovery(a.cfg.Paths.Discovery, a.instanceID); err != nil {
-		a.log.Warn("removing daemon.json", "err", err)
-	}
-	if pid, err := server.ReadPIDFile(a.cfg.Paths.PID); err == nil && pid == os.Getpid() {
-		_ = server.RemovePIDFile(a.cfg.Paths.PID)
-	}
-}
-
-// reload reads the settings again at each hangup. What cannot be read changes nothing and is shown; the server is
-// restarted only for settings that differ.
-func (a *app) reload(ctx context.Context) error {
-	if a.cfg.Reload == nil {
-		return nil
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-a.cfg.Hangup:
-			a.reloadOnce(ctx)
-		}
-	}
-}
-
-func (a *app) reloadOnce(ctx context.Context) {
-	next, err := a.cfg.Reload()
-	if err != nil {
-		a.log.Warn("settings not reloaded", "err", err)
-		a.board.notify(protocol.Notice{Cause: "settings", Text: "Settings not reloaded: " + err.Error(),
-			Hint: sentence(hint.Of(err)), Since: time.Now()})
-		return
-	}
-	a.board.clear("settings")
-	before := a.settings.Swap(&next)
-	if next.Upstream != before.Upstream {
-		if err := a.useUpstream(next.Upstream); err != nil {
-			a.tell(err)
-			return
-		}
-	}
-	if !sameServer(next, *before) {
-		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
-			a.tell(err)
-		}
-	}
-	a.log.Info("settings reloaded")
-}
-
-// sameServer reports whether a server made from a would be one made from b: what is left out is asked each time.
-func sameServer(a, b settings.Settings) bool {
-	return a.Addr == b.Addr && a.DatastateFixtures == b.DatastateFixtures && a.UIDir == b.UIDir &&
-		slices.Equal(a.AllowOrigins, b.AllowOrigins) && slices.Equal(a.AllowHosts, b.AllowHosts) &&
-		a.AllowRemote == b.AllowRemote && a.RemoteTokenFile == b.RemoteTokenFile &&
-		a.UpstreamTimeout == b.UpstreamTimeout && a.MaxBody == b.MaxBody && a.Grace == b.Grace
 }
 
 // An event happens once: cause makes it happen, and happened is then closed.
