@@ -57,7 +57,7 @@ func (s *supervisor) blocked(held *PortHeldError) phase {
 		s.board.setPhase(protocol.PhaseBlocked, held.Holder)
 		s.board.notify(protocol.Notice{Cause: "port", Text: "The port is taken", // the status row says by whom
 			Hint: "Stop that program, or set another address (addr) in tray.toml.", Since: time.Now()})
-		r.settle(held)
+		r.settle(hint.With(held, "stop that program, or set another address (addr) in tray.toml"))
 		return s.pausing(retryHeldPort, s.starting), nil
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"chatwright.dev/tray/app/paths"
+	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
@@ -32,6 +35,8 @@ const (
 	answerTimeout = 3 * time.Second
 	// startPoll is how often Await looks whether a starting daemon is there.
 	startPoll = 20 * time.Millisecond
+	// hangUps is how many questions in a row may be cut off before that counts as an answer.
+	hangUps = 10
 )
 
 // Running finds the daemon that runs: it reads daemon.json, asks the socket named there which instance it is, and
@@ -48,6 +53,13 @@ func Running(ctx context.Context, p paths.Paths) (*client.Client, protocol.Disco
 	}
 	c := client.New(d.Socket)
 	version, err := ask(ctx, c)
+	if errors.Is(err, client.ErrNotRunning) && d.Socket != p.Socket {
+		// JSON holds no path that is not UTF-8, and a socket can have been chosen anew since.
+		if other, otherErr := ask(ctx, client.New(p.Socket)); otherErr == nil {
+			c, version, err = client.New(p.Socket), other, nil
+			d = protocol.Discovery{}
+		}
+	}
 	switch {
 	case err == nil && d.InstanceID == "":
 		if d, err = describe(ctx, c, version); err != nil {
@@ -57,24 +69,55 @@ func Running(ctx context.Context, p paths.Paths) (*client.Client, protocol.Disco
 	case err == nil && version.InstanceID == d.InstanceID:
 		return c, d, nil
 	case err == nil: // somebody else answers there: what daemon.json names has ended
+	case hint.Of(err) != "" && !errors.Is(err, client.ErrNotRunning): // there can be none at such an address
+		return nil, protocol.Discovery{}, fmt.Errorf("looking for the daemon: %w", err)
 	case !errors.Is(err, client.ErrNotRunning):
 		return nil, protocol.Discovery{}, hint.With(fmt.Errorf("a daemon may be running, but does not answer: %w", err),
-			"try again; if it stays so, end its process and start it again")
+			"try again; if it stays so, end its process"+processOf(p, d)+" and start it again")
 	}
 	taken, err := held(p.Lock)
 	if err != nil {
 		return nil, protocol.Discovery{}, err
 	}
 	if taken {
-		return nil, protocol.Discovery{}, hint.With(ErrStarting, "try again in a moment")
+		return nil, protocol.Discovery{}, hint.With(ErrStarting,
+			"try again in a moment; if it stays so, end its process"+processOf(p, d))
 	}
 	return nil, protocol.Discovery{}, hint.With(none, "start it with: chatwright-tray start")
 }
 
-func ask(ctx context.Context, c *client.Client) (protocol.VersionInfo, error) {
+// processOf names the process to look at when a daemon does not answer, as " (pid 4711)"; "" when none is known to run.
+func processOf(p paths.Paths, d protocol.Discovery) string {
+	pid := d.PID
+	if pid == 0 {
+		pid, _ = server.ReadPIDFile(p.PID)
+	}
+	if !server.IsProcessRunning(pid) {
+		return ""
+	}
+	return fmt.Sprintf(" (pid %d)", pid)
+}
+
+// ask asks which daemon it is. One that ends at this moment hangs up, which says nothing yet: asked again, it is gone.
+func ask(ctx context.Context, c *client.Client) (version protocol.VersionInfo, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return c.Version(ctx)
+	for range hangUps {
+		version, err = c.Version(ctx)
+		if !hungUp(err) {
+			break
+		}
+		select {
+		case <-time.After(startPoll):
+		case <-ctx.Done():
+			return version, err
+		}
+	}
+	return version, err
+}
+
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // describe makes the Discovery of a daemon that answers but has no daemon.json: it lost it, or it is not written yet.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -69,8 +70,8 @@ func (l *Lock) Release() error {
 
 // held reports whether somebody holds the lock. It creates no file.
 func held(path string) (bool, error) {
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		return false, nil
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil // no file, or not even a folder for it
 	}
 	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := file.TryRLock()

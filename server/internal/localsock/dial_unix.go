@@ -28,7 +28,7 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 // NobodyListens reports whether an error of Dial proves that there is no listener. A timeout or a refused permission
 // proves nothing.
 func NobodyListens(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ECONNREFUSED)
 }
 
 func checkLength(paths ...string) error {
