@@ -141,11 +141,16 @@ func describe(ctx context.Context, c *client.Client, version protocol.VersionInf
 
 // Await is Running, but waits for a daemon that is starting or ending, as long as ctx lasts.
 func Await(ctx context.Context, p paths.Paths) (*client.Client, protocol.Discovery, error) {
+	var last error
 	for {
 		c, d, err := Running(ctx, p)
+		if err != nil && last != nil && ctx.Err() != nil {
+			return nil, protocol.Discovery{}, last // the question that ran out of time says less
+		}
 		if !errors.Is(err, ErrStarting) {
 			return c, d, err
 		}
+		last = err
 		select {
 		case <-time.After(startPoll):
 		case <-ctx.Done():
@@ -155,12 +160,22 @@ func Await(ctx context.Context, p paths.Paths) (*client.Client, protocol.Discove
 }
 
 // HandOver asks the running daemon to open target and returns the URL. It waits, as long as ctx lasts, for one that is
-// just starting. When there is none after all, because it ended meanwhile, the error is client.ErrNotRunning and the
-// caller may try for the lock again.
+// just starting, and for one that is ending, which opens nothing any more. When there is none after all, the error is
+// client.ErrNotRunning and the caller may try for the lock again.
 func HandOver(ctx context.Context, p paths.Paths, target protocol.OpenTarget) (string, error) {
-	c, _, err := Await(ctx, p)
-	if err != nil {
-		return "", err
+	for {
+		c, _, err := Await(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		opened, err := c.Open(ctx, target)
+		if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != protocol.CodeConflict {
+			return opened, err
+		}
+		select {
+		case <-time.After(startPoll):
+		case <-ctx.Done():
+			return "", err
+		}
 	}
-	return c.Open(ctx, target)
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -29,18 +29,18 @@ func (c *cli) callsCommand() *cobra.Command {
 			if follow {
 				return c.followCalls(cmd.Context(), daemon, asJSON)
 			}
-			page, err := daemon.Calls(cmd.Context(), 0, 0)
+			calls, err := allCalls(cmd.Context(), daemon)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return c.printJSON(page.Calls)
+				return c.printJSON(calls)
 			}
-			if len(page.Calls) == 0 {
+			if len(calls) == 0 {
 				_, _ = fmt.Fprintln(c.stderr, "No calls yet.")
 				return nil
 			}
-			return c.printCalls(callsHeader(), page.Calls)
+			return c.printCalls(callsHeader(), calls)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -48,43 +48,67 @@ func (c *cli) callsCommand() *cobra.Command {
 	return cmd
 }
 
+// callsPage is how many calls are asked for at once.
+const callsPage = 1000
+
+// allCalls reads page after page, since the first holds the oldest calls.
+func allCalls(ctx context.Context, daemon *client.Client) ([]protocol.Call, error) {
+	calls := []protocol.Call{} // in JSON [] and not null
+	for next := uint64(0); ; {
+		page, err := daemon.Calls(ctx, next, callsPage)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, page.Calls...)
+		if next = page.Next; len(page.Calls) < callsPage {
+			return calls, nil
+		}
+	}
+}
+
 // followCalls lists the calls so far and then each that ends. A status tells that something happened; the calls
-// themselves are read from a cursor, so that none is missed.
+// themselves are read from a cursor, so that none is missed. Another daemon counts anew.
 func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON bool) error {
-	var next uint64
 	if !asJSON {
 		if err := c.printCalls(callsHeader(), nil); err != nil {
 			return err
 		}
 	}
-	err := daemon.StatusEvents(ctx, func(protocol.Status) error {
+	var next uint64
+	instance := ""
+	err := daemon.StatusEvents(ctx, func(s protocol.Status) error {
+		if s.InstanceID != instance {
+			instance, next = s.InstanceID, 0
+		}
 		for {
-			page, err := daemon.Calls(ctx, next, 0)
+			page, err := daemon.Calls(ctx, next, callsPage)
+			if _, answered := errors.AsType[*client.Error](err); err != nil && !answered {
+				return nil // it ends; when it is back there is a new status, and the cursor is still good
+			}
 			if err != nil {
 				return err
 			}
-			if page.Next < next { // another daemon, whose count began anew
-				next = 0
-				continue
-			}
-			next = page.Next
-			if len(page.Calls) == 0 {
+			if next = page.Next; len(page.Calls) == 0 {
 				return nil
 			}
-			if !asJSON {
-				err = c.printCalls("", page.Calls)
-			}
-			for _, call := range page.Calls {
-				if asJSON && err == nil {
-					err = c.printJSON(call)
-				}
-			}
-			if err != nil {
+			if err := c.printFollowed(page.Calls, asJSON); err != nil {
 				return err
 			}
 		}
-	}, func(error) { c.warn(lostText) })
+	}, c.sayLost)
 	return untilInterrupted(ctx, err)
+}
+
+func (c *cli) printFollowed(calls []protocol.Call, asJSON bool) error {
+	if !asJSON {
+		return c.printCalls("", calls)
+	}
+	for _, call := range calls {
+		if err := c.printJSON(call); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // The columns of the calls table. Model comes last but one since it is as long as its server likes.
@@ -113,7 +137,7 @@ func (c *cli) printCalls(header string, calls []protocol.Call) error {
 			model += " · " + call.Error
 		}
 		fmt.Fprintf(&b, callsFormat, call.Timestamp.Local().Format("15:04:05"), statusText(call.Status),
-			orDash(string(call.Verdict)), tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
+			orDash(printable(string(call.Verdict))), tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
 	}
 	_, err := io.WriteString(c.stdout, b.String())
 	return err
@@ -132,15 +156,4 @@ func statusText(status int) string {
 		return "–"
 	}
 	return strconv.Itoa(status)
-}
-
-// printable replaces what a terminal would obey, or what would turn the direction of a line: names and errors come from
-// foreign servers.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '·'
-		}
-		return r
-	}, text)
 }

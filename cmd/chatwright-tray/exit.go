@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"chatwright.dev/tray/app"
 	"chatwright.dev/tray/app/instance"
@@ -42,11 +44,26 @@ func (c *cli) report(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintln(c.stderr, "error:", err)
-	if way := hint.Of(err); way != "" {
-		_, _ = fmt.Fprintln(c.stderr, "hint:", way)
+	_, _ = fmt.Fprintln(c.stderr, "error:", sentenceOf(err.Error()))
+	if way := wayOut(err); way != "" {
+		_, _ = fmt.Fprintln(c.stderr, "hint:", sentenceOf(way))
 	}
 	return exitCode(err)
+}
+
+// wayOut is the hint of err. What the system says when a folder cannot be written has none of its own, wherever it
+// comes up.
+func wayOut(err error) string {
+	if way := hint.Of(err); way != "" {
+		return way
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "make room on that disk, or keep the files elsewhere with --state-dir"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return "make it yours to write, or keep the files elsewhere with --state-dir"
+	}
+	return ""
 }
 
 func exitCode(err error) int {

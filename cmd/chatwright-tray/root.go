@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,6 +23,7 @@ type cli struct {
 	args           []string
 	stdout, stderr io.Writer
 	flags          settings.Flags
+	broken         atomic.Bool // something was said below the table that is repainted in place
 }
 
 func (c *cli) rootCommand() *cobra.Command {

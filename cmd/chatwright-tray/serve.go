@@ -13,12 +13,13 @@ import (
 	"chatwright.dev/tray/app/instance"
 	"chatwright.dev/tray/app/paths"
 	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 )
 
-// handOverTimeout is how long a second launch waits for the first to open Studio.
-const handOverTimeout = 10 * time.Second
+// handOverTimeout is how long a second launch waits for the first to open Studio, or to end if it is ending.
+const handOverTimeout = 20 * time.Second
 
 // serve runs the companion in this process until it is told to end.
 func (c *cli) serve(ctx context.Context, headless bool) error {
@@ -35,6 +36,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	defer signal.Stop(hangup)
 	abort, stopCounting := secondSignal()
 	defer stopCounting()
+	defer outliveReaders()()
 
 	cfg := app.Config{
 		Settings: now, Paths: where, Version: version, Args: c.args, Dir: dir,
@@ -43,15 +45,29 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
 		Hangup: hangup, Abort: abort,
 	}
-	if headless {
-		err = app.Run(ctx, cfg)
-	} else {
-		err = c.runWithTray(ctx, cfg)
+	for {
+		if headless {
+			err = app.Run(ctx, cfg)
+		} else {
+			err = c.runWithTray(ctx, cfg)
+		}
+		if !errors.Is(err, instance.ErrHeld) {
+			return err
+		}
+		err = c.alreadyRunning(ctx, where, headless)
+		if !errors.Is(err, client.ErrNotRunning) { // it has ended meanwhile, and its place is free
+			return err
+		}
 	}
-	if errors.Is(err, instance.ErrHeld) {
-		return c.alreadyRunning(ctx, where, headless)
-	}
-	return err
+}
+
+// outliveReaders keeps the process alive when whoever reads what it prints has gone: a write to such a pipe is then an
+// error, which nobody minds, instead of a signal that cuts off the calls in flight. It is caught and not ignored, since
+// the programs that we start would inherit the latter.
+func outliveReaders() (stop func()) {
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
 }
 
 // secondSignal returns a channel that is closed at the second SIGINT or SIGTERM; the first begins the graceful end,
@@ -101,8 +117,26 @@ func (c *cli) sayReady(s protocol.Status) {
 	case protocol.PhaseExternal:
 		c.warn("another Chatwright server runs on " + s.Addr + "; its calls are shown")
 	default:
-		c.warn("the server on " + s.Addr + " is " + string(s.Phase) + ": " + s.Detail)
+		c.warn(notServing(s))
+		for _, n := range s.Notices {
+			if n.Hint != "" {
+				_, _ = fmt.Fprintln(c.stderr, "hint:", sentenceOf(n.Hint))
+			}
+		}
 	}
 }
 
-func (c *cli) warn(text string) { _, _ = fmt.Fprintln(c.stderr, "warning:", text) }
+// notServing says in a phrase why nothing is served.
+func notServing(s protocol.Status) string {
+	switch {
+	case s.Phase == protocol.PhaseBlocked && s.Detail != "":
+		return "the port of " + s.Addr + " is held by " + s.Detail
+	case s.Phase == protocol.PhaseBlocked:
+		return "the port of " + s.Addr + " is held by another program"
+	case s.Detail != "":
+		return "the server on " + s.Addr + " is " + string(s.Phase) + ": " + s.Detail
+	}
+	return "the server on " + s.Addr + " is " + string(s.Phase)
+}
+
+func (c *cli) warn(text string) { _, _ = fmt.Fprintln(c.stderr, "warning:", sentenceOf(text)) }

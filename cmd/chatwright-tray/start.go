@@ -52,6 +52,14 @@ tray. With flags of its own, restart starts it with these instead.`,
 			if before, ok := c.planBefore(cmd.Context()); ok && !tray && len(next.args) == 1 {
 				next = before
 			}
+			// What would keep the next from starting must be known before the one that runs is gone.
+			now, _, err := c.load()
+			if err != nil {
+				return err
+			}
+			if err := now.CheckFiles(); err != nil {
+				return err
+			}
 			if _, err := c.stop(cmd.Context()); err != nil {
 				return err
 			}
@@ -117,7 +125,7 @@ func (c *cli) start(ctx context.Context, how plan) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	daemon, found, err := instance.Await(ctx, where)
+	daemon, found, err := waitForPlace(ctx, where)
 	switch {
 	case err == nil:
 		return c.startAgain(ctx, daemon, found)
@@ -135,24 +143,46 @@ func (c *cli) start(ctx context.Context, how plan) error {
 	pid, err := server.Start(server.StartOptions{
 		Executable: self, Args: how.args, Dir: how.dir, PIDFile: where.PID, LogFile: where.Log,
 	})
-	if errors.Is(err, server.ErrAlreadyRunning) {
-		if _, found, waitErr := instance.Await(ctx, where); waitErr == nil {
-			return runsAlready(found)
-		}
-		return err
-	}
-	if err != nil {
+	somebodyElse := errors.Is(err, server.ErrAlreadyRunning) // was a moment faster, and its daemon may not answer yet
+	if err != nil && !somebodyElse {
 		return err
 	}
 	status, err := waitUntilReady(ctx, where, pid)
-	if err != nil {
-		err = reasonOf(err, where.Log, logSize)
-		if held := app.WhoHolds(ctx, now.Addr); held != nil && held.Ours { // somebody was faster, or has the port in another folder
-			return withCode(exitAlreadyRunning, err)
-		}
-		return err
+	switch {
+	case err != nil:
+		return startFailed(ctx, reasonOf(err, where.Log, logSize), now.Addr)
+	case somebodyElse:
+		return runsAlready(protocol.Discovery{Addr: status.Addr, PID: status.PID})
 	}
 	return c.started(status)
+}
+
+// waitForPlace is instance.Await that also waits for a daemon to be gone that is ending.
+func waitForPlace(ctx context.Context, where paths.Paths) (*client.Client, protocol.Discovery, error) {
+	for {
+		daemon, found, err := instance.Await(ctx, where)
+		if err != nil {
+			return nil, found, err
+		}
+		status, err := daemon.Status(ctx)
+		if err == nil && status.Detail != app.DetailEnding {
+			return daemon, found, nil
+		}
+		if !pause(ctx) {
+			return nil, found, hint.With(fmt.Errorf("the companion (pid %d) has been ending for a while", found.PID),
+				"calls may still be in flight; chatwright-tray stop cuts them off")
+		}
+	}
+}
+
+// startFailed gives the error of a start its exit code: somebody else may have been faster, or have the port in another
+// folder. That alone is no reason, though: it may not have come to the port.
+func startFailed(ctx context.Context, err error, addr string) error {
+	held := app.WhoHolds(ctx, addr)
+	if held != nil && held.Ours && (strings.Contains(err.Error(), held.Error()) || strings.Contains(err.Error(), "already running")) {
+		return withCode(exitAlreadyRunning, err)
+	}
+	return err
 }
 
 // startAgain starts the server of a companion that runs with its server stopped; one that serves runs already.
@@ -167,7 +197,7 @@ func (c *cli) startAgain(ctx context.Context, daemon *client.Client, found proto
 		return runsAlready(found)
 	}
 	if err := daemon.Server(ctx, protocol.ServerStart); err != nil {
-		return err
+		return fmt.Errorf("Chatwright is running (pid %d) but does not serve: %w", found.PID, err)
 	}
 	if status, err = daemon.Status(ctx); err != nil {
 		return err
@@ -234,11 +264,7 @@ func (c *cli) started(s protocol.Status) error {
 			fmt.Errorf("another Chatwright server is running on %s; the tray (pid %d) shows its calls", s.Addr, s.PID),
 			"end the tray again: chatwright-tray stop"))
 	}
-	why := string(s.Phase)
-	if s.Detail != "" {
-		why += ": " + s.Detail
-	}
-	return hint.With(fmt.Errorf("the tray runs (pid %d) but does not serve on %s (%s)", s.PID, s.Addr, why),
+	return hint.With(fmt.Errorf("the tray runs (pid %d), but %s", s.PID, notServing(s)),
 		"put that right and choose Server, Start in its menu, or end it again: chatwright-tray stop")
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func (c *cli) statusCommand() *cobra.Command {
 				}
 				return show(status)
 			}
-			return untilInterrupted(ctx, daemon.StatusEvents(ctx, show, func(error) { c.warn(lostText) }))
+			return untilInterrupted(ctx, daemon.StatusEvents(ctx, show, c.sayLost))
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -53,6 +54,9 @@ func (c *cli) statusPrinter(asJSON, watch bool) func(protocol.Status) error {
 	return func(s protocol.Status) error {
 		erase, table := "", statusTable(s)
 		if watch && isTerminal(c.stdout) {
+			if c.broken.Swap(false) {
+				lines = 0 // something else was said below the table
+			}
 			if lines > 0 {
 				erase = fmt.Sprintf("\x1b[%dA\x1b[J", lines) // up to the first line, and away with what follows
 			}
@@ -66,6 +70,12 @@ func (c *cli) statusPrinter(asJSON, watch bool) func(protocol.Status) error {
 
 // lostText is what somebody who watches is told when the daemon goes away.
 const lostText = "Chatwright has ended; waiting for it to come back (start it: chatwright-tray start)"
+
+// sayLost says so: what stands above is old from then on.
+func (c *cli) sayLost(error) {
+	c.broken.Store(true)
+	c.warn(lostText)
+}
 
 // cut shortens each line to the width of the terminal, so that none wraps and the table can be drawn over in place.
 func cut(table string, width int) string {
@@ -163,9 +173,14 @@ func jsonFlag(cmd *cobra.Command, asJSON *bool) {
 
 // printJSON prints v on one line.
 func (c *cli) printJSON(v any) error {
-	enc := json.NewEncoder(c.stdout)
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := c.stdout.Write(escaped(buf.Bytes()))
+	return err
 }
 
 // terminalWidth is the number of columns, or a usual one where the terminal does not tell.

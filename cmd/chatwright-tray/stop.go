@@ -15,6 +15,7 @@ import (
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
 )
 
 const (
@@ -57,12 +58,7 @@ func (c *cli) stop(ctx context.Context) (bool, error) {
 	defer cancel()
 	daemon, found, err := instance.Await(ctx, where)
 	if errors.Is(err, client.ErrNotRunning) {
-		// No lock is held and no socket answers: what is left is at most a PID file.
-		err := server.Stop(where.PID, wait)
-		if errors.Is(err, server.ErrNotRunning) || errors.Is(err, os.ErrNotExist) {
-			return false, nil
-		}
-		return err == nil, err
+		return stopByPIDFile(where.PID, wait)
 	}
 	if err != nil {
 		return false, err
@@ -71,16 +67,34 @@ func (c *cli) stop(ctx context.Context) (bool, error) {
 	if status, err := daemon.Status(ctx); err == nil {
 		inFlight = status.Metrics.InFlight
 	}
-	if err := daemon.Shutdown(ctx, found.InstanceID, nil); err != nil {
-		return false, fmt.Errorf("asking the companion (pid %d) to end: %w", found.PID, err)
+	asked := daemon.Shutdown(ctx, found.InstanceID, nil)
+	if answer, ok := errors.AsType[*client.Error](asked); ok && answer.Code != protocol.CodeWrongInstance {
+		return false, fmt.Errorf("asking the companion (pid %d) to end: %w", found.PID, asked)
 	}
+	// Any other error may well mean that somebody else has just ended it.
 	patience := time.AfterFunc(stopSilence, func() { c.sayWaiting(inFlight, wait-stopSlack) })
 	defer patience.Stop()
-	if !gone(ctx, where, found.InstanceID) {
+	switch {
+	case gone(ctx, where, found.InstanceID):
+		return true, nil
+	case asked != nil:
+		return false, fmt.Errorf("asking the companion (pid %d) to end: %w", found.PID, asked)
+	default:
 		return false, hint.With(fmt.Errorf("the companion (pid %d) has not ended within %s", found.PID, wait),
 			"calls may still be in flight; run chatwright-tray stop again to cut them off")
 	}
-	return true, nil
+}
+
+// stopByPIDFile ends what a PID file names when no lock is held and no socket answers.
+func stopByPIDFile(path string, wait time.Duration) (bool, error) {
+	if _, err := os.Lstat(path); err != nil {
+		return false, nil // and nothing needs to be written to find out
+	}
+	err := server.Stop(path, wait)
+	if errors.Is(err, server.ErrNotRunning) || errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // sayWaiting says what stop waits for.
