@@ -130,7 +130,7 @@ func (s *Store) Snapshot() protocol.Metrics {
 		m.Verdicts = make(map[protocol.Verdict]int64, len(s.verdicts))
 		for v, n := range s.verdicts {
 			m.Verdicts[v] = n
-			if failed(v) {
+			if Failed(v) {
 				m.Errors += n
 			}
 		}
@@ -182,12 +182,12 @@ func quantile[T int64 | float64](values []T, percent int) *T {
 // answered says whether the time of a call tells how fast the model is. A refused connection takes no time and a call
 // that the user gave up on takes theirs: neither does.
 func answered(c protocol.Call) bool {
-	return !failed(c.Verdict) && c.Verdict != protocol.VerdictCancelled && c.Verdict != protocol.VerdictLoading
+	return !Failed(c.Verdict) && c.Verdict != protocol.VerdictCancelled && c.Verdict != protocol.VerdictLoading
 }
 
-// failed says whether a call that ended so counts as an error where a person reads "2 errors". A caller who left and a
+// Failed says whether a call that ended so counts as an error where a person reads "2 errors". A caller who left and a
 // server that still loads its model are no errors.
-func failed(v protocol.Verdict) bool {
+func Failed(v protocol.Verdict) bool {
 	switch v {
 	case protocol.VerdictUnreachable, protocol.VerdictUpstreamError, protocol.VerdictStreamError, protocol.VerdictTruncated:
 		return true
