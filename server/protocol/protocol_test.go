@@ -44,6 +44,9 @@ func samples() map[string]any {
 		LatencyP50Ms: ptr(int64(1200)), LatencyP95Ms: ptr(int64(3400)), FirstTokenP50Ms: ptr(int64(300)), TokensPerSecond: 38,
 		Verdicts: map[protocol.Verdict]int64{protocol.VerdictComplete: 40, protocol.VerdictCancelled: 2},
 		Recent:   []protocol.Call{least}}
+	model := protocol.ModelTotals{Model: "llama3.2", Calls: 40, Errors: 2, PromptTokens: 900, CompletionTokens: 1900}
+	today := protocol.Totals{Calls: 42, Errors: 2, PromptTokens: 1000, CompletionTokens: 2000, Models: []protocol.ModelTotals{model}}
+	history := protocol.History{Today: today, Week: protocol.Totals{Calls: 99}, Dropped: 3}
 	return map[string]any{
 		"Call":            call,
 		"Call.least":      least,
@@ -51,8 +54,19 @@ func samples() map[string]any {
 		"CallsPage.least": protocol.CallsPage{Calls: []protocol.Call{}},
 		"Metrics":         metrics,
 		"Metrics.least":   protocol.Metrics{},
-		"Health":          protocol.Health{Status: "ok"},
-		"VersionInfo":     protocol.VersionInfo{Version: "0.1.0", Protocol: protocol.Version, InstanceID: "abc"},
+		"Totals":          today,
+		"Totals.least":    protocol.Totals{},
+		"ModelTotals":     model,
+		"History":         history,
+		"History.least":   protocol.History{},
+		"HistoryQuery": protocol.HistoryQuery{Since: at.AddDate(0, 0, -1), Until: at, Model: "llama3.2", Limit: 100,
+			After: "1796053433764717246.42"},
+		"HistoryQuery.least": protocol.HistoryQuery{},
+		"HistoryPage":        protocol.HistoryPage{Calls: []protocol.Call{least}, Next: "1796053433764717246.42"},
+		"HistoryPage.least":  protocol.HistoryPage{Calls: []protocol.Call{}},
+		"ModelTotals.least":  protocol.ModelTotals{},
+		"Health":             protocol.Health{Status: "ok"},
+		"VersionInfo":        protocol.VersionInfo{Version: "0.1.0", Protocol: protocol.Version, InstanceID: "abc"},
 		"Discovery": protocol.Discovery{InstanceID: "abc", PID: 4711, StartedAt: at, Version: "0.1.0", Protocol: protocol.Version,
 			Addr: "127.0.0.1:4319", Socket: "/run/user/1000/chatwright/control.sock",
 			Args: []string{"--headless"}, Dir: "/home/ada"},
@@ -71,7 +85,7 @@ func samples() map[string]any {
 		"Notice.least":          protocol.Notice{Cause: "port", Text: "The port is held", Since: at},
 		"Status": protocol.Status{InstanceID: "abc", Version: "0.1.0", PID: 4711, StartedAt: at, Phase: protocol.PhaseDegraded,
 			Detail: "why", Addr: "127.0.0.1:4319", Upstream: upstream, UI: protocol.UI{Source: protocol.UIFolder},
-			Metrics: metrics, Notices: []protocol.Notice{notice}},
+			Metrics: metrics, History: &history, Notices: []protocol.Notice{notice}},
 		"Status.least": protocol.Status{Phase: protocol.PhaseStarting},
 	}
 }

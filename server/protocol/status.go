@@ -69,5 +69,6 @@ type Status struct {
 	Upstream   Upstream  `json:"upstream"`
 	UI         UI        `json:"ui"`
 	Metrics    Metrics   `json:"metrics"`
+	History    *History  `json:"history,omitempty"` // absent: none is kept, or it is not read yet
 	Notices    []Notice  `json:"notices,omitempty"`
 }
