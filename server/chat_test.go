@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
 )
@@ -184,6 +185,24 @@ func TestMetrics(t *testing.T) {
 	}
 	if calls := metricsOf(t, r); len(calls) != 2 || calls[0].Timestamp.After(calls[1].Timestamp) {
 		t.Errorf("got %d calls, want the last 2, oldest first", len(calls))
+	}
+}
+
+// Whoever records calls is told of each once, when /metrics already knows of it.
+func TestRecordIsToldOfEveryCall(t *testing.T) {
+	store := metrics.New(0)
+	recorded := make(chan int, 1)
+	r, _ := withUpstream(t, "chat", server.Config{Metrics: store, Record: func(c protocol.Call) {
+		if c.Model != "m1" {
+			t.Errorf("the call: got %+v", c)
+		}
+		recorded <- len(store.Calls())
+	}})
+	for want := range 2 {
+		ask(t, r, "POST", chatPath, `{"model":"asked"}`)
+		if got := <-recorded; got != want+1 {
+			t.Errorf("calls that the metrics know: got %d, want %d", got, want+1)
+		}
 	}
 }
 

@@ -64,6 +64,8 @@ type Config struct {
 	Upstream *upstream.Selector
 	// Metrics keeps the calls. Nil: a store of its own.
 	Metrics *metrics.Store
+	// Record is told of each call that ended, once Metrics knows of it. It must not block. Nil: nobody is.
+	Record func(protocol.Call)
 	// Status is what /console/events shows. Nil: composed here from what the server itself knows.
 	Status *watch.Value[protocol.Status]
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
@@ -204,7 +206,7 @@ func (s *Server) prepareRoutes(cfg Config) error {
 	s.proxy = proxy.New(proxy.Config{
 		Target:  s.upstream.Load,
 		Begin:   s.metrics.Begin,
-		End:     s.metrics.End,
+		End:     s.ended(cfg.Record),
 		MaxBody: cfg.MaxChatBody,
 		Timeout: timeout,
 		Log:     s.log,
@@ -217,6 +219,17 @@ func (s *Server) prepareRoutes(cfg Config) error {
 	}
 	s.handler = httpx.Lingering(s.logged(g))
 	return nil
+}
+
+// ended is where the proxy reports a call that ended.
+func (s *Server) ended(record func(protocol.Call)) func(protocol.Call) {
+	if record == nil {
+		return s.metrics.End
+	}
+	return func(c protocol.Call) {
+		s.metrics.End(c)
+		record(c)
+	}
 }
 
 // logger puts the two places where log lines can go behind one.

@@ -108,6 +108,27 @@ func (c *Client) Calls(ctx context.Context, after uint64, limit int) (protocol.C
 	return page, err
 }
 
+// History asks for a page of the calls that were recorded. A bound that q leaves out is left to the daemon.
+func (c *Client) History(ctx context.Context, q protocol.HistoryQuery) (protocol.HistoryPage, error) {
+	query := url.Values{}
+	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Until} {
+		if !at.IsZero() {
+			query.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	for name, text := range map[string]string{"model": q.Model, "after": q.After} {
+		if text != "" {
+			query.Set(name, text)
+		}
+	}
+	if q.Limit != 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
+	}
+	var page protocol.HistoryPage
+	err := c.get(ctx, "/v1/history?"+query.Encode(), &page)
+	return page, err
+}
+
 // Shutdown asks the daemon with this instance id, and no other, to end. A nil grace leaves it to the daemon. It
 // returns when the daemon has agreed, which is before it has ended.
 func (c *Client) Shutdown(ctx context.Context, instanceID string, grace *time.Duration) error {

@@ -68,8 +68,12 @@ func operations(c *client.Client) map[string]func(context.Context) error {
 		"GET /health":    c.Health,
 		"GET /version":   func(ctx context.Context) error { _, err := c.Version(ctx); return err },
 		"GET /v1/status": func(ctx context.Context) error { _, err := c.Status(ctx); return err },
-		"GET /v1/calls":  func(ctx context.Context) error { _, err := c.Calls(ctx, 0, 0); return err },
-		"POST /v1/open":  func(ctx context.Context) error { _, err := c.Open(ctx, protocol.OpenStudio); return err },
+		"GET /v1/history": func(ctx context.Context) error {
+			_, err := c.History(ctx, protocol.HistoryQuery{})
+			return err
+		},
+		"GET /v1/calls": func(ctx context.Context) error { _, err := c.Calls(ctx, 0, 0); return err },
+		"POST /v1/open": func(ctx context.Context) error { _, err := c.Open(ctx, protocol.OpenStudio); return err },
 		"POST /v1/server/stop": func(ctx context.Context) error {
 			return c.Server(ctx, protocol.ServerStop)
 		},
@@ -87,6 +91,8 @@ func TestOperationsAskWhatTheyShould(t *testing.T) {
 			_, _ = io.WriteString(w, `{"status":"ok"}`)
 		case "/v1/shutdown":
 			w.WriteHeader(http.StatusAccepted)
+		case "/v1/history":
+			_, _ = io.WriteString(w, `{"calls":[{"id":"h"}],"next":"5.2"}`)
 		case "/v1/server/restart":
 			w.WriteHeader(http.StatusNoContent)
 		default:
@@ -110,6 +116,12 @@ func TestOperationsAskWhatTheyShould(t *testing.T) {
 	check("GET /v1/status", err)
 	page, err := c.Calls(ctx, 7, 50)
 	check("GET /v1/calls?after=7&limit=50", err)
+	at := time.Date(2026, 11, 30, 16, 0, 0, 1, time.FixedZone("UTC+1", 3600))
+	past, err := c.History(ctx, protocol.HistoryQuery{Since: at, Until: at, Model: "a&b", Limit: 5, After: "5.1"})
+	check("GET /v1/history?after=5.1&limit=5&model=a%26b&since=2026-11-30T15%3A00%3A00.000000001Z&until=2026-11-30T15%3A00%3A00.000000001Z", err)
+	if past.Next != "5.2" || len(past.Calls) != 1 {
+		t.Errorf("history: got %+v", past)
+	}
 	url, err := c.Open(ctx, protocol.OpenConsole)
 	check(`POST /v1/open {"target":"console"}`, err)
 	check(`POST /v1/shutdown {"instance_id":"abc"}`, c.Shutdown(ctx, "abc", nil))

@@ -7,6 +7,7 @@
 //	GET  /v1/status           protocol.Status
 //	GET  /v1/status/events    the same as server-sent events, newest wins
 //	GET  /v1/calls            protocol.CallsPage; ?after=&limit=
+//	GET  /v1/history          protocol.HistoryPage; ?since=&until=&model=&limit=&after=
 //	POST /v1/shutdown         protocol.ShutdownRequest; 202, or 409 when another instance is meant
 //	POST /v1/open             protocol.OpenRequest; protocol.OpenResponse
 //	POST /v1/server/start     204 when it is done; so for stop and restart
@@ -37,6 +38,8 @@ type Config struct {
 	Status *watch.Value[protocol.Status]
 	// Calls answers GET /v1/calls. Nil: an empty page.
 	Calls func(after uint64, limit int) protocol.CallsPage
+	// History answers GET /v1/history. Nil: the route answers 404.
+	History func(ctx context.Context, q protocol.HistoryQuery) (protocol.HistoryPage, error)
 	// Shutdown is called once the 202 is on its way. It must return at once; a nil grace means the daemon's own. Nil:
 	// the route answers 404.
 	Shutdown func(grace *time.Duration)

@@ -154,6 +154,34 @@ func TestBadCursorsAreRefused(t *testing.T) {
 	}
 }
 
+func TestHistoryIsAskedAsTheQuerySays(t *testing.T) {
+	var asked protocol.HistoryQuery
+	d := start(t, control.Config{History: func(_ context.Context, q protocol.HistoryQuery) (protocol.HistoryPage, error) {
+		if asked = q; q.After == "bad" {
+			return protocol.HistoryPage{}, control.Refuse(protocol.CodeInvalidInput, "no such cursor")
+		}
+		return protocol.HistoryPage{Calls: []protocol.Call{{ID: "c"}}, Next: "7.1"}, nil
+	}})
+	day := time.Date(2026, 11, 30, 15, 43, 53, 764717246, time.UTC)
+	for query, want := range map[string]protocol.HistoryQuery{
+		"": {Limit: 200},
+		"?since=2026-11-30T15:43:53.764717246Z&until=2026-11-30T16:43:53.764717246%2B01:00": {Since: day, Until: day, Limit: 200},
+		"?model=a%26b%3Dc&limit=1000&after=5.2":                                             {Model: "a&b=c", Limit: 1000, After: "5.2"},
+	} {
+		got := d.do(t, http.MethodGet, "/v1/history"+query, "")
+		if got.status != http.StatusOK || !strings.Contains(got.body, `"next":"7.1"`) {
+			t.Errorf("%q: got %d %s", query, got.status, got.body)
+		}
+		if !asked.Since.Equal(want.Since) || !asked.Until.Equal(want.Until) || asked.Model != want.Model || asked.Limit != want.Limit || asked.After != want.After {
+			t.Errorf("%q: asked for %+v, want %+v", query, asked, want)
+		}
+	}
+	for _, query := range []string{"since=yesterday", "until=2026-11-30", "limit=0", "limit=1001", "after=bad", "model=%zz"} {
+		wantError(t, d.do(t, http.MethodGet, "/v1/history?"+query, ""), 400, protocol.CodeInvalidInput, "")
+	}
+	wantError(t, start(t, control.Config{}).do(t, http.MethodGet, "/v1/history", ""), 404, protocol.CodeNotFound, "keeps no history")
+}
+
 // Unknown routes are a JSON 404; sessions are not there yet.
 func TestUnknownRoutesAreAJSON404(t *testing.T) {
 	d := start(t, control.Config{})
@@ -167,7 +195,7 @@ func TestUnknownRoutesAreAJSON404(t *testing.T) {
 func TestWrongMethodIs405WithAllow(t *testing.T) {
 	d := start(t, control.Config{})
 	for path, allow := range map[string]string{
-		"/health": "GET", "/version": "GET", "/v1/status": "GET", "/v1/status/events": "GET", "/v1/calls": "GET",
+		"/health": "GET", "/version": "GET", "/v1/status": "GET", "/v1/status/events": "GET", "/v1/calls": "GET", "/v1/history": "GET",
 		"/v1/shutdown": "POST", "/v1/open": "POST", "/v1/server/start": "POST", "/v1/server/stop": "POST", "/v1/server/restart": "POST",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {

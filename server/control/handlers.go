@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	defaultCalls = 200
+	defaultCalls = 200 // as many as a page of the history, which says so itself
 	maxCalls     = 1000
 
 	// maxGrace keeps a grace in milliseconds far from where a duration overflows; nobody waits longer for a daemon.
@@ -55,10 +55,8 @@ func (s *Server) calls(w http.ResponseWriter, r *http.Request) error {
 			return invalid("after: %q is not a number of 0 or more", text)
 		}
 	}
-	if text := query.Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxCalls {
-			return invalid("limit: %q is not a number from 1 to %d", text, maxCalls)
-		}
+	if limit, err = limitOf(query, limit); err != nil {
+		return err
 	}
 	page := protocol.CallsPage{Next: after}
 	if s.cfg.Calls != nil {
@@ -66,6 +64,46 @@ func (s *Server) calls(w http.ResponseWriter, r *http.Request) error {
 	}
 	if page.Calls == nil {
 		page.Calls = []protocol.Call{} // [] and not null
+	}
+	httpx.WriteJSON(w, http.StatusOK, page)
+	return nil
+}
+
+// limitOf reads how many calls are asked for.
+func limitOf(query url.Values, otherwise int) (int, error) {
+	text := query.Get("limit")
+	if text == "" {
+		return otherwise, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > maxCalls {
+		return 0, invalid("limit: %q is not a number from 1 to %d", text, maxCalls)
+	}
+	return limit, nil
+}
+
+func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
+	if s.cfg.History == nil {
+		return refusal{protocol.CodeNotFound, "this daemon keeps no history"}
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return invalid("reading the query: %v", err)
+	}
+	asked := protocol.HistoryQuery{Model: query.Get("model"), After: query.Get("after")}
+	if asked.Limit, err = limitOf(query, defaultCalls); err != nil {
+		return err
+	}
+	for name, at := range map[string]*time.Time{"since": &asked.Since, "until": &asked.Until} {
+		if text := query.Get(name); text != "" {
+			if *at, err = time.Parse(time.RFC3339, text); err != nil {
+				return invalid("%s: %q is not a time such as 2026-11-30T15:43:53Z", name, text)
+			}
+		}
+	}
+	page, err := s.cfg.History(r.Context(), asked)
+	if err != nil {
+		return err
 	}
 	httpx.WriteJSON(w, http.StatusOK, page)
 	return nil

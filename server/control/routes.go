@@ -25,6 +25,7 @@ func (s *Server) table() map[string]route {
 		"/v1/status":         {method: http.MethodGet, handle: s.status},
 		"/v1/status/events":  {method: http.MethodGet, handle: s.statusEvents, stream: true},
 		"/v1/calls":          {method: http.MethodGet, handle: s.calls},
+		"/v1/history":        {method: http.MethodGet, handle: s.history},
 		"/v1/shutdown":       {method: http.MethodPost, handle: s.shutdown},
 		"/v1/open":           {method: http.MethodPost, handle: s.open},
 		"/v1/server/start":   {method: http.MethodPost, handle: s.serverAction(protocol.ServerStart)},
