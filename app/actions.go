@@ -157,9 +157,13 @@ func (a *app) tell(err error) {
 	a.say(err)
 }
 
-// say shows the person a text with its hint. The notice goes by itself.
+// say shows the person a text with its hint.
 func (a *app) say(err error) {
-	n := protocol.Notice{Cause: causeAction, Text: sentence(err.Error()), Hint: sentence(hint.Of(err)), Since: time.Now()}
+	a.pass(protocol.Notice{Cause: causeAction, Text: sentence(err.Error()), Hint: sentence(hint.Of(err)), Since: time.Now()})
+}
+
+// pass shows a notice that has no cause which could end: it goes by itself.
+func (a *app) pass(n protocol.Notice) {
 	a.board.notify(n)
 	time.AfterFunc(noticeLife, func() { a.board.expire(n) })
 }

@@ -17,6 +17,7 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/control"
+	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/upstream"
@@ -68,6 +69,7 @@ type app struct {
 
 	settings   atomic.Pointer[settings.Settings]
 	metrics    *metrics.Store
+	history    *history.Store // nil: none is kept
 	selector   *upstream.Selector
 	ui         *server.UISource
 	board      board
@@ -137,6 +139,11 @@ func (a *app) live(ctx context.Context) error {
 		a.ends.cause() // a daemon that nobody can stop any more ends by itself
 		return err
 	})
+	// So does the history, to which the last call and the last question go.
+	storesCtx, endStores := context.WithCancel(context.WithoutCancel(ctx))
+	defer endStores()
+	var stores errgroup.Group
+	stores.Go(func() error { return a.keepHistory(storesCtx) })
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
@@ -157,6 +164,8 @@ func (a *app) live(ctx context.Context) error {
 	a.withdraw()
 	endControl()
 	err = errors.Join(err, socket.Wait())
+	endStores()
+	err = errors.Join(err, stores.Wait())
 	if err == nil && closed(a.aborts.happened) {
 		return ErrAborted
 	}

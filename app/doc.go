@@ -13,6 +13,9 @@
 // protocol.Status from the parts (parts.go) and the store's snapshot. screen.go turns that status into a tray.State,
 // renders it, and hands the view to the screen, which copies what differs. The call never waits for any of this.
 //
+// The same call goes to the history (package history), which writes it to a file about a second later; history.go shows
+// how that is going.
+//
 // A click on "Open Studio". The screen reports a tray.Action; actions.go runs it on a goroutine of its own, so that the
 // next click is heard; what fails becomes a notice in the menu. The same operations come in over the control socket.
 //

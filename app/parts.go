@@ -18,6 +18,7 @@ type parts struct {
 	addr     string
 	upstream protocol.Upstream
 	ui       protocol.UI
+	history  *protocol.History // nil: none is kept, or it is not read yet
 	notices  []protocol.Notice
 	// external holds the metrics of another companion that has the address; nil while the server is ours.
 	external *protocol.Metrics

@@ -57,10 +57,10 @@ func (p *publisher) compose(now parts) protocol.Status {
 	s.Phase, s.Detail, s.Addr = now.phase, now.detail, now.addr
 	s.Upstream, s.UI, s.Notices = now.upstream, now.ui, now.notices
 	if now.external != nil {
-		s.Metrics = *now.external
+		s.Metrics = *now.external                                    // and no history: ours is not that of the other's calls
 		s.Upstream = protocol.Upstream{Reach: protocol.ReachUnknown} // the other one's, of which it does not tell
 	} else {
-		s.Metrics = p.metrics.Snapshot()
+		s.Metrics, s.History = p.metrics.Snapshot(), now.history
 	}
 	if s.Phase == protocol.PhaseRunning && s.Upstream.Reach == protocol.ReachDown {
 		s.Phase = protocol.PhaseDegraded

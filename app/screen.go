@@ -64,6 +64,9 @@ func (a *app) trayState(s protocol.Status) tray.State {
 			state.ConfiguredUpstream = target.Name
 		}
 	}
+	if s.History != nil {
+		state.Today = &tray.Today{Calls: s.History.Today.Calls, Tokens: s.History.Today.CompletionTokens}
+	}
 	for _, c := range s.Metrics.Recent {
 		state.Recent = append(state.Recent, tray.Call{
 			Time: c.Timestamp, Model: c.Model, Status: c.Status, Verdict: string(c.Verdict), LatencyMs: c.LatencyMs,

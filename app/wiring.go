@@ -13,6 +13,7 @@ import (
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/upstream"
@@ -55,6 +56,12 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		ends:       ends, aborts: aborts,
 	}
 	a.settings.Store(&cfg.Settings)
+	if cfg.Settings.History {
+		a.history = history.New(history.Config{
+			Path: cfg.Paths.History, Retention: time.Duration(cfg.Settings.HistoryDays) * 24 * time.Hour,
+			Failed: metrics.Failed, Log: log,
+		})
+	}
 	a.board = newBoard(parts{
 		phase:    protocol.PhaseStarting,
 		addr:     cfg.Settings.Addr,
@@ -87,7 +94,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	}
 	a.control = control.New(control.Config{
 		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
-		Status: a.status, Calls: a.metrics.After,
+		Status: a.status, Calls: a.metrics.After, History: a.historyPages(),
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: ends.happened,
@@ -128,6 +135,9 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 	}
 	if now.UIDir == "" {
 		cfg.UI = a.ui
+	}
+	if a.history != nil {
+		cfg.Record = a.history.Add
 	}
 	srv, err := server.New(cfg)
 	if err != nil {

@@ -26,6 +26,7 @@ type Paths struct {
 	UI        string // folder of the Studio copies, one subfolder a version
 	State     string // folder, 0700
 	StateFile string // file: state.json, what the app remembers
+	History   string // file: history.db, the calls
 	Log       string // file: server.log
 	Lock      string // file: held while an instance runs
 	PID       string // file: server.pid
@@ -78,6 +79,7 @@ func inState(state string) Paths {
 	p := Paths{
 		State:     state,
 		StateFile: filepath.Join(state, "state.json"),
+		History:   filepath.Join(state, "history.db"),
 		Log:       filepath.Join(state, "server.log"),
 		Lock:      filepath.Join(state, "instance.lock"),
 		PID:       filepath.Join(state, "server.pid"),

@@ -66,6 +66,7 @@ func TestFilesLieInTheBaseDirectories(t *testing.T) {
 		UI:        filepath.Join(base, "cache", "chatwright", "ui"),
 		State:     state,
 		StateFile: filepath.Join(state, "state.json"),
+		History:   filepath.Join(state, "history.db"),
 		Log:       filepath.Join(state, "server.log"),
 		Lock:      filepath.Join(state, "instance.lock"),
 		PID:       filepath.Join(state, "server.pid"),

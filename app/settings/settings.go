@@ -34,6 +34,8 @@ type Settings struct {
 	MaxBody           int64         // bytes, of a chat completion request
 	MetricsCapacity   int
 	Grace             time.Duration // more than 0
+	History           bool          // record the calls in a file
+	HistoryDays       int           // how long they are kept
 	LogLevel          slog.Level
 	NoBrowser         bool // print a URL instead of opening it
 	ParentPID         int  // end when this process does; 0 none

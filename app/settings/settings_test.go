@@ -70,6 +70,8 @@ func TestDefaultsAreThoseOfTheCompanion(t *testing.T) {
 		"max-body":         {got.MaxBody, int64(64 << 20)},
 		"metrics-capacity": {got.MetricsCapacity, 200},
 		"grace":            {got.Grace, 10 * time.Second},
+		"history":          {got.History, true},
+		"history-days":     {got.HistoryDays, 90},
 		"log-level":        {got.LogLevel, slog.LevelInfo},
 		"studio-open":      {got.StudioOpen, settings.StudioAuto},
 		"ui-dir":           {got.UIDir, ""},
@@ -126,7 +128,7 @@ func everything() map[string][]string {
 		"addr": {"127.0.0.1:5000"}, "upstream": {"demo"}, "datastate-fixtures": {"/f.json"},
 		"allow-origin": {"https://a.test", "chrome-extension://abc"}, "allow-host": {"a.test:1"}, "ui": {"true"}, "ui-dir": {"/ui"},
 		"ui-url": {"http://x.test/ui"}, "allow-remote": {"true"}, "remote-token-file": {"/token"}, "upstream-timeout": {"90s"},
-		"max-body": {"1MiB"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "studio-open": {"hosted"}, "log-level": {"debug"},
+		"max-body": {"1MiB"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
 	}
 }
@@ -151,7 +153,9 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 		switch {
 		case s.Repeatable:
 			file.WriteString(s.Key + " = [\"" + strings.Join(texts, "\", \"") + "\"]\n")
-		case s.Bool || s.Name == "metrics-capacity":
+		case s.Name == "history":
+			file.WriteString(s.Key + " = false\n")
+		case s.Bool || s.Name == "metrics-capacity" || s.Name == "history-days":
 			file.WriteString(s.Key + " = " + texts[0] + "\n")
 		default:
 			file.WriteString(s.Key + " = \"" + texts[0] + "\"\n")
@@ -174,7 +178,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 				Addr: "127.0.0.1:5000", Upstream: "demo", DatastateFixtures: "/f.json",
 				AllowOrigins: values["allow-origin"], AllowHosts: values["allow-host"], UI: true, UIDir: "/ui", UIURL: "http://x.test/ui",
 				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MetricsCapacity: 7,
-				Grace: time.Second, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
+				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
 			}
 			switch name {
@@ -236,6 +240,9 @@ func TestBadValueNamesItsSourceAndTheWayOut(t *testing.T) {
 		{"--metrics-capacity=0", "not a number from 1"},
 		{"--metrics-capacity=1.5", "not a number from 1"},
 		{"--grace=0s", "not between"},
+		{"--history=perhaps", "neither true nor false"},
+		{"--history-days=0", "not a number from 1"},
+		{"--history-days=3651", "not a number from 1"},
 		{"--grace=2h", "not between"},
 		{"--log-level=loud", "not a log level"},
 		{"--log-level=INFO+2", "not a log level"},

@@ -122,6 +122,15 @@ func appEntries() []entry {
 		{Setting{Name: "studio-open", Env: "CHATWRIGHT_STUDIO_OPEN", Key: "studio.open", Default: string(StudioAuto), Arg: "auto|local|hosted",
 			Usage: `which Studio "Open Studio" opens`},
 			kindText, setStudioOpen},
+		{Setting{Name: "history", Env: "CHATWRIGHT_HISTORY", Key: "history", Default: "true",
+			Usage: "record what each call took, never what it said, in history.db"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.History, err = parseSwitch(text); return err }},
+		{Setting{Name: "history-days", Env: "CHATWRIGHT_HISTORY_DAYS", Key: "history-days", Default: "90", Arg: "number",
+			Usage: "how many days a call is kept in the history"},
+			kindNumber, func(s *Settings, text string) (err error) {
+				s.HistoryDays, err = parseNumber(text, 1, 3650)
+				return err
+			}},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
 			kindText, setLogLevel},

@@ -97,10 +97,28 @@ func icon(s State) Icon {
 
 func tooltip(s State) string {
 	parts := []string{"Chatwright Tray", status(s)}
-	if serving(s) {
+	switch {
+	case serving(s) && s.Today != nil:
+		parts = append(parts, today(s)...)
+	case serving(s):
 		parts = append(parts, count(s.Metrics))
 	}
 	return clean(strings.Join(parts, " · "), maxTooltip)
+}
+
+// today says of the day what the menu says of this run. What comes last may be cut off.
+func today(s State) []string {
+	if s.Today.Calls == 0 && s.Metrics.InFlight == 0 {
+		return []string{"No calls today"}
+	}
+	parts := []string{"Today " + Plural(s.Today.Calls, "call")}
+	if s.Metrics.InFlight > 0 {
+		return append(parts, Number(s.Metrics.InFlight)+" in flight")
+	}
+	if s.Today.Tokens > 0 {
+		parts = append(parts, Plural(s.Today.Tokens, "token"))
+	}
+	return parts
 }
 
 func status(s State) string {

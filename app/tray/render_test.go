@@ -59,6 +59,15 @@ var menus = []struct {
 	{"starting", running(func(s *tray.State) { s.Phase, s.UpstreamReach = tray.Starting, tray.ReachUnknown })},
 	{"running, no calls yet", running(nil)},
 	{"running, busy", running(withCalls)},
+	{"running, with a day behind it", running(func(s *tray.State) {
+		withCalls(s)
+		s.Metrics.InFlight, s.Today = 0, &tray.Today{Calls: 1234, Tokens: 45_600}
+	})},
+	{"running, busy with a day behind it", running(func(s *tray.State) {
+		withCalls(s)
+		s.Today = &tray.Today{Calls: 1234, Tokens: 45_600}
+	})},
+	{"running, nothing today", running(func(s *tray.State) { s.Today = &tray.Today{} })},
 	{"running, model is loading", running(func(s *tray.State) { s.UpstreamReach = tray.ReachLoading })},
 	{"degraded, upstream down", running(func(s *tray.State) {
 		withCalls(s)

@@ -70,6 +70,7 @@ type State struct {
 	Doing Action
 
 	Metrics Metrics
+	Today   *Today         // nil: not known
 	Recent  []Call         // newest first
 	Notices []Notice       // most important first
 	Zone    *time.Location // nil: local time
@@ -79,6 +80,12 @@ type State struct {
 type Metrics struct {
 	Calls, Errors, InFlight    int64
 	P50Ms, P95Ms, FirstTokenMs *int64
+}
+
+// Today is what happened since midnight, before this companion was started too.
+type Today struct {
+	Calls  int64
+	Tokens int64 // of the answers
 }
 
 // Call is one call that ended.
