@@ -12,16 +12,30 @@ import (
 
 	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/client"
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 )
 
 func (c *cli) callsCommand() *cobra.Command {
 	var asJSON, follow bool
+	var which selection
 	cmd := &cobra.Command{
 		Use:   "calls",
 		Short: "List the calls that passed through the proxy, oldest first",
-		Args:  noArguments,
+		Long: `Lists the calls of the running companion, oldest first. With --since, --until or --model it lists those in
+the history, which goes back 90 days (history-days) and can be read while no companion runs too.`,
+		Example: `  chatwright-tray calls --follow
+  chatwright-tray calls --since 24h --model llama3.2
+  chatwright-tray calls export --since 30d -o calls.csv`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if which.isSet() {
+				if follow {
+					return withCode(exitUsage, hint.With(errors.New("--follow lists calls as they end, and not those of the history"),
+						"leave out --follow, or --since, --until and --model"))
+				}
+				return c.listHistory(cmd.Context(), which, asJSON)
+			}
 			daemon, err := c.daemon(cmd.Context())
 			if err != nil {
 				return err
@@ -40,10 +54,12 @@ func (c *cli) callsCommand() *cobra.Command {
 				_, _ = fmt.Fprintln(c.stderr, "No calls yet.")
 				return nil
 			}
-			return c.printCalls(callsHeader(), calls)
+			return c.printCalls(callsHeader(timeOfDay), timeOfDay, calls)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	which.flags(cmd)
+	cmd.AddCommand(c.exportCommand())
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on listing calls as they end; with --json one line each")
 	return cmd
 }
@@ -70,7 +86,7 @@ func allCalls(ctx context.Context, daemon *client.Client) ([]protocol.Call, erro
 // themselves are read from a cursor, so that none is missed. Another daemon counts anew.
 func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON bool) error {
 	if !asJSON {
-		if err := c.printCalls(callsHeader(), nil); err != nil {
+		if err := c.printCalls(callsHeader(timeOfDay), timeOfDay, nil); err != nil {
 			return err
 		}
 	}
@@ -101,7 +117,7 @@ func (c *cli) followCalls(ctx context.Context, daemon *client.Client, asJSON boo
 
 func (c *cli) printFollowed(calls []protocol.Call, asJSON bool) error {
 	if !asJSON {
-		return c.printCalls("", calls)
+		return c.printCalls("", timeOfDay, calls)
 	}
 	for _, call := range calls {
 		if err := c.printJSON(call); err != nil {
@@ -112,13 +128,19 @@ func (c *cli) printFollowed(calls []protocol.Call, asJSON bool) error {
 }
 
 // The columns of the calls table. Model comes last but one since it is as long as its server likes.
-const callsFormat = "%-8s  %6s  %-14s  %9s  %9s  %7s  %8s  %s\n"
+const callsFormat = "%-*s  %6s  %-14s  %9s  %9s  %7s  %8s  %s\n"
 
-func callsHeader() string {
-	return fmt.Sprintf(callsFormat, "TIME", "STATUS", "VERDICT", "LATENCY", "FIRST", "TOKENS", "TOK/S", "MODEL")
+// How the table shows a time, which is as wide as its layout: those of one run are mostly of one day.
+const (
+	timeOfDay  = "15:04:05"
+	timeAndDay = "2006-01-02 15:04:05"
+)
+
+func callsHeader(layout string) string {
+	return fmt.Sprintf(callsFormat, len(layout), "TIME", "STATUS", "VERDICT", "LATENCY", "FIRST", "TOKENS", "TOK/S", "MODEL")
 }
 
-func (c *cli) printCalls(header string, calls []protocol.Call) error {
+func (c *cli) printCalls(header, layout string, calls []protocol.Call) error {
 	var b strings.Builder
 	b.WriteString(header)
 	for _, call := range calls {
@@ -136,7 +158,7 @@ func (c *cli) printCalls(header string, calls []protocol.Call) error {
 		if call.Error != "" {
 			model += " · " + call.Error
 		}
-		fmt.Fprintf(&b, callsFormat, call.Timestamp.Local().Format("15:04:05"), statusText(call.Status),
+		fmt.Fprintf(&b, callsFormat, len(layout), call.Timestamp.Local().Format(layout), statusText(call.Status),
 			orDash(printable(string(call.Verdict))), tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
 	}
 	_, err := io.WriteString(c.stdout, b.String())

@@ -110,6 +110,13 @@ func statusTable(s protocol.Status) string {
 	row("Calls", fmt.Sprintf("%d · %d in flight · %s", m.Calls, m.InFlight, tray.Plural(m.Errors, "error")))
 	row("Latency", latencyText(m))
 	row("Tokens", tokensText(m))
+	if h := s.History; h != nil {
+		row("Today", totalsText(h.Today))
+		row("7 days", totalsText(h.Week))
+		if h.Dropped > 0 {
+			row("Lost", tray.Plural(h.Dropped, "call")+" could not be recorded")
+		}
+	}
 	for _, n := range s.Notices {
 		row("Notice", n.Text)
 		row("", n.Hint)
@@ -163,6 +170,18 @@ func tokensText(m protocol.Metrics) string {
 	text := tray.Number(m.PromptTokens) + " in · " + tray.Number(m.CompletionTokens) + " out"
 	if m.TokensPerSecond > 0 {
 		text += " · " + tray.Rate(m.TokensPerSecond)
+	}
+	return text
+}
+
+// totalsText says of a day or a week what the rows above say of this run.
+func totalsText(t protocol.Totals) string {
+	if t.Calls == 0 {
+		return "no calls"
+	}
+	text := tray.Plural(t.Calls, "call") + " · " + tray.Plural(t.Errors, "error")
+	if t.PromptTokens > 0 || t.CompletionTokens > 0 {
+		text += " · " + tray.Number(t.PromptTokens) + " in · " + tray.Number(t.CompletionTokens) + " out"
 	}
 	return text
 }
