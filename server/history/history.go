@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -141,6 +140,3 @@ func (s *Store) settled(ctx context.Context) (*database, error) {
 	}
 	return nil, errEnded
 }
-
-// file is how the database is called where a person reads it.
-func (s *Store) file() string { return filepath.Base(s.cfg.Path) }
