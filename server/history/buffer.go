@@ -7,7 +7,7 @@ import (
 )
 
 // keptStorage is how many calls' room the buffer keeps after a flood.
-const keptStorage = 512
+const keptStorage = 1024
 
 // A buffer is where calls wait for the writer. It grows with what waits in it, up to its limit.
 type buffer struct {
