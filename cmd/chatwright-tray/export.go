@@ -29,7 +29,7 @@ Times are RFC 3339 in UTC, names are those of "calls --json", and what is not kn
 
 A spreadsheet would take a text that begins with = + - @ for a formula. Such texts get an apostrophe in front
 where they come from callers and model servers: in model, responseFormat, error and finishReason. Numbers are
-never changed.`,
+never changed. What a terminal would obey is replaced by a dot in every text.`,
 		Example: `  chatwright-tray calls export --csv --since 30d -o calls.csv`,
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.export(cmd.Context(), which, file) },
@@ -84,15 +84,16 @@ func csvRecord(c protocol.Call) []string {
 	if c.UsageKnown {
 		prompt, completion = number(c.PromptTokens), number(c.CompletionTokens)
 	}
-	return []string{c.Timestamp.UTC().Format(time.RFC3339Nano), foreign(c.Model), strconv.Itoa(c.Status), string(c.Verdict),
+	return []string{c.Timestamp.UTC().Format(time.RFC3339Nano), foreign(c.Model), strconv.Itoa(c.Status), printable(string(c.Verdict)),
 		number(c.LatencyMs), first, rate, prompt, completion, strconv.FormatBool(c.Streamed), foreign(c.ResponseFormat),
-		foreign(c.FinishReason), foreign(c.Error), number(c.BytesIn), number(c.BytesOut), number(c.OverheadUs), c.Upstream, c.ID}
+		foreign(c.FinishReason), foreign(c.Error), number(c.BytesIn), number(c.BytesOut), number(c.OverheadUs), printable(c.Upstream), printable(c.ID)}
 }
 
 // foreign is text that others wrote, made so that no spreadsheet takes it for a formula. White space in front does not
 // keep one from doing so.
 func foreign(text string) string {
-	if trimmed := strings.TrimLeft(text, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@", rune(trimmed[0])) {
+	text = printable(text)
+	if trimmed := strings.TrimLeft(text, " "); trimmed != "" && strings.ContainsRune("=+-@", rune(trimmed[0])) {
 		return "'" + text
 	}
 	return text

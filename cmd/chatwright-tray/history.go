@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -141,13 +140,11 @@ func (c *cli) printHistoryJSON(ctx context.Context, ask askHistory, q protocol.H
 	next := "["
 	err := eachPage(ctx, ask, q, func(calls []protocol.Call) error {
 		for _, call := range calls {
-			var text strings.Builder
-			enc := json.NewEncoder(&text)
-			enc.SetEscapeHTML(false)
-			if err := enc.Encode(call); err != nil {
+			line, err := jsonLine(call)
+			if err != nil {
 				return err
 			}
-			if _, err := io.WriteString(c.stdout, next+strings.TrimSuffix(text.String(), "\n")); err != nil {
+			if _, err := io.WriteString(c.stdout, next+strings.TrimSuffix(string(line), "\n")); err != nil {
 				return err
 			}
 			next = ",\n"

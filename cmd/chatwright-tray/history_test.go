@@ -163,7 +163,7 @@ func TestMomentsAsPeopleWriteThem(t *testing.T) {
 func TestForeignTextIsNoFormula(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "llama3.2": "llama3.2", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)",
-		" =1": "' =1", "\t=1": "'\t=1", "\n@x": "'\n@x", "a=b": "a=b", "'=1": "'=1", "é": "é",
+		" =1": "' =1", "\t=1": "·=1", "\n@x": "·@x", "\u00a0=1": "' =1", "a\x1b[2J": "a·[2J", "a=b": "a=b", "'=1": "'=1", "é": "é",
 	} {
 		if got := foreign(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

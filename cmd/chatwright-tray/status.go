@@ -192,14 +192,21 @@ func jsonFlag(cmd *cobra.Command, asJSON *bool) {
 
 // printJSON prints v on one line.
 func (c *cli) printJSON(v any) error {
+	line, err := jsonLine(v)
+	if err != nil {
+		return err
+	}
+	_, err = c.stdout.Write(line)
+	return err
+}
+
+// jsonLine is v as JSON, with a newline at its end and nothing in it that a terminal would obey.
+func jsonLine(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := c.stdout.Write(escaped(buf.Bytes()))
-	return err
+	err := enc.Encode(v)
+	return escaped(buf.Bytes()), err
 }
 
 // terminalWidth is the number of columns, or a usual one where the terminal does not tell.
