@@ -52,25 +52,11 @@ type Call struct {
 	Upstream        string  `json:"upstream,omitempty"`
 	ID              string  `json:"id"`
 	UsageKnown      bool    `json:"usageKnown"`
+	RequestModel    string  `json:"requestModel,omitempty"` // the model asked for, where the answer names another
 }
 
 // CallsPage is the answer of GET /v1/calls: calls in the order they ended, and the cursor to pass as "after" next.
 type CallsPage struct {
 	Calls []Call `json:"calls"`
 	Next  uint64 `json:"next"`
-}
-
-// Metrics is the one snapshot of what the proxy measured; the tray, the command line and the console render it.
-type Metrics struct {
-	Calls            int64             `json:"calls"` // ended
-	Errors           int64             `json:"errors"`
-	InFlight         int64             `json:"inFlight"`
-	PromptTokens     int64             `json:"promptTokens"`
-	CompletionTokens int64             `json:"completionTokens"`
-	LatencyP50Ms     *int64            `json:"latencyP50Ms,omitempty"` // over the calls kept, like the next three
-	LatencyP95Ms     *int64            `json:"latencyP95Ms,omitempty"`
-	FirstTokenP50Ms  *int64            `json:"firstTokenP50Ms,omitempty"`
-	TokensPerSecond  float64           `json:"tokensPerSecond,omitempty"` // median
-	Verdicts         map[Verdict]int64 `json:"verdicts,omitempty"`
-	Recent           []Call            `json:"recent,omitempty"` // newest first, at most 8
 }

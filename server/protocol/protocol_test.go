@@ -35,14 +35,23 @@ func samples() map[string]any {
 		ResponseFormat: "json_schema", Streamed: true, Status: 200, Error: "the upstream said <no> & left",
 		FirstTokenMs: ptr(int64(300)), TokensPerSecond: 38.5, Verdict: protocol.VerdictComplete, BytesIn: 4096,
 		BytesOut: 8192, OverheadUs: 120, FinishReason: "stop", Upstream: "localhost:11434", ID: "c1", UsageKnown: true,
+		RequestModel: "llama3.2:latest",
 	}
 	least := protocol.Call{Timestamp: at, Status: 0, ID: "c2"}
 	upstream := protocol.Upstream{Name: "localhost:11434", BaseURL: "http://localhost:11434/v1", Demo: true,
 		Reach: protocol.ReachDown, Detail: "connection refused"}
 	notice := protocol.Notice{Cause: "upstream", Text: "The upstream refused the connection", Hint: "is Ollama up?", Since: at}
+	window := protocol.Window{Since: at.Add(-time.Hour), Until: at, Calls: 40, Errors: 1}
+	ofModel := protocol.ModelMetrics{Model: "llama3.2", Calls: 41, Errors: 2, InFlight: 1, PromptTokens: 900, CompletionTokens: 1900,
+		LatencyP50Ms: ptr(int64(1100)), LatencyP95Ms: ptr(int64(3300)), LatencyP99Ms: ptr(int64(4400)),
+		FirstTokenP50Ms: ptr(int64(290)), TokensPerSecond: 38.25,
+		Verdicts: map[protocol.Verdict]int64{protocol.VerdictComplete: 39, protocol.VerdictTruncated: 2}, Window: &window}
 	metrics := protocol.Metrics{Calls: 42, Errors: 2, InFlight: 1, PromptTokens: 1000, CompletionTokens: 2000,
-		LatencyP50Ms: ptr(int64(1200)), LatencyP95Ms: ptr(int64(3400)), FirstTokenP50Ms: ptr(int64(300)), TokensPerSecond: 38,
+		LatencyP50Ms: ptr(int64(1200)), LatencyP95Ms: ptr(int64(3400)), LatencyP99Ms: ptr(int64(5600)),
+		FirstTokenP50Ms: ptr(int64(300)), TokensPerSecond: 38,
 		Verdicts: map[protocol.Verdict]int64{protocol.VerdictComplete: 40, protocol.VerdictCancelled: 2},
+		Window:   &window,
+		Models:   []protocol.ModelMetrics{ofModel},
 		Recent:   []protocol.Call{least}}
 	model := protocol.ModelTotals{Model: "llama3.2", Calls: 40, Errors: 2, PromptTokens: 900, CompletionTokens: 1900}
 	today := protocol.Totals{Calls: 42, Errors: 2, PromptTokens: 1000, CompletionTokens: 2000, Models: []protocol.ModelTotals{model}}
@@ -65,6 +74,9 @@ func samples() map[string]any {
 		"HistoryPage":        protocol.HistoryPage{Calls: []protocol.Call{least}, Next: "1796053433764717246.42"},
 		"HistoryPage.least":  protocol.HistoryPage{Calls: []protocol.Call{}},
 		"ModelTotals.least":  protocol.ModelTotals{},
+		"ModelMetrics":       ofModel,
+		"ModelMetrics.least": protocol.ModelMetrics{Model: "llama3.2"},
+		"Window":             window,
 		"Health":             protocol.Health{Status: "ok"},
 		"VersionInfo":        protocol.VersionInfo{Version: "0.1.0", Protocol: protocol.Version, InstanceID: "abc"},
 		"Discovery": protocol.Discovery{InstanceID: "abc", PID: 4711, StartedAt: at, Version: "0.1.0", Protocol: protocol.Version,

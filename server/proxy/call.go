@@ -278,6 +278,9 @@ func (c *call) record() protocol.Call {
 		PromptTokens:   read.Prompt, CompletionTokens: read.Completion,
 		TokensPerSecond: read.Rate,
 	}
+	if c.request.Model != record.Model {
+		record.RequestModel = c.request.Model
+	}
 	if c.streamed && !read.FirstToken.IsZero() {
 		ms := read.FirstToken.Sub(c.start).Milliseconds()
 		record.FirstTokenMs = &ms
