@@ -152,8 +152,7 @@ func markOf(calls []protocol.Call) mark {
 func summarise(calls []protocol.Call) protocol.Metrics {
 	store := metrics.New(max(len(calls), 1))
 	for _, c := range calls {
-		store.Begin(c.Model)
-		store.End(c)
+		store.End(c) // which began there
 	}
 	return store.Snapshot()
 }

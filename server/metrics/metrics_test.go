@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -13,6 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var at = time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
 
 // add records calls with the ids from first to last.
 func add(s *metrics.Store, first, last int) {
@@ -78,21 +81,22 @@ func TestACursorReadsEachCallOnce(t *testing.T) {
 	}
 }
 
-func TestTotalsCountAllCallsAndQuantilesThoseKept(t *testing.T) {
+func TestTotalsCountAllCallsAndQuantilesThoseOfTheLastHour(t *testing.T) {
 	s := metrics.New(10)
 	ms := func(n int64) *int64 { return &n }
-	for range 100 { // these leave the ring
+	for range 100 { // these are of two hours before
 		s.Begin("m")
-		s.End(protocol.Call{LatencyMs: 90_000, PromptTokens: 1, CompletionTokens: 2, Verdict: protocol.VerdictComplete})
+		s.End(protocol.Call{Timestamp: at.Add(-2 * time.Hour),
+			LatencyMs: 90_000, PromptTokens: 1, CompletionTokens: 2, Verdict: protocol.VerdictComplete})
 	}
 	for i := range int64(8) {
 		s.Begin("m")
-		s.End(protocol.Call{LatencyMs: 10 * (i + 1), FirstTokenMs: ms(i), TokensPerSecond: float64(i), Verdict: protocol.VerdictNoDone})
+		s.End(protocol.Call{Timestamp: at, LatencyMs: 10 * (i + 1), FirstTokenMs: ms(i), TokensPerSecond: float64(i), Verdict: protocol.VerdictNoDone})
 	}
 	s.Begin("m")
-	s.End(protocol.Call{LatencyMs: 0, Verdict: protocol.VerdictUnreachable})
+	s.End(protocol.Call{Timestamp: at, LatencyMs: 0, Verdict: protocol.VerdictUnreachable})
 	s.Begin("m")
-	s.End(protocol.Call{LatencyMs: 70_000, Verdict: protocol.VerdictCancelled, ID: "newest"})
+	s.End(protocol.Call{Timestamp: at, LatencyMs: 70_000, Verdict: protocol.VerdictCancelled, ID: "newest"})
 	s.Begin("m")
 
 	m := s.Snapshot()
@@ -104,6 +108,9 @@ func TestTotalsCountAllCallsAndQuantilesThoseKept(t *testing.T) {
 	}
 	if got := *m.LatencyP95Ms; got != 80 {
 		t.Errorf("p95: got %d, want 80", got)
+	}
+	if got := *m.LatencyP99Ms; got != 80 {
+		t.Errorf("p99: got %d, want 80", got)
 	}
 	if got := *m.FirstTokenP50Ms; got != 3 {
 		t.Errorf("first token: got %d, want 3", got)
@@ -208,7 +215,9 @@ func TestUseFromManySides(t *testing.T) {
 func BenchmarkCall(b *testing.B) {
 	s := metrics.New(0)
 	add(s, 1, 200)
-	c := protocol.Call{Verdict: protocol.VerdictComplete}
+	first := int64(300)
+	c := protocol.Call{Model: "m", Verdict: protocol.VerdictComplete, LatencyMs: 1800, FirstTokenMs: &first, TokensPerSecond: 38.25,
+		PromptTokens: 12, CompletionTokens: 412, UsageKnown: true, Upstream: "localhost:11434"}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Begin("m")
