@@ -180,6 +180,9 @@ func TestMetrics(t *testing.T) {
 	if !regexp.MustCompile(pattern).MatchString(got) {
 		t.Errorf("got %s, want %s", got, pattern)
 	}
+	if !strings.Contains(got, `,"requestModel":"asked"}`) {
+		t.Errorf("got %s, want the model that was asked for as well, since the answer names another", got)
+	}
 	for _, body := range []string{`{"model":"b"}`, `{"model":"c"}`} {
 		ask(t, r, "POST", chatPath, body)
 	}

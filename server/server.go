@@ -88,22 +88,23 @@ type Config struct {
 // Server is the companion's HTTP surface. It is safe for concurrent use, and may be served more than once, also one
 // time after another.
 type Server struct {
-	version  string
-	log      *slog.Logger
-	upstream *upstream.Selector
-	metrics  *metrics.Store
-	status   *watch.Value[protocol.Status] // nil: ownStatus
-	ui       *UISource
-	console  map[string]consoleFile
-	proxy    *proxy.Proxy
-	data     *datastate.Runner // nil: no store
-	started  time.Time
-	grace    time.Duration
-	abort    <-chan struct{}
-	remote   bool
-	health   []byte
-	routes   map[string]route
-	handler  http.Handler
+	version    string
+	log        *slog.Logger
+	upstream   *upstream.Selector
+	metrics    *metrics.Store
+	prometheus http.Handler
+	status     *watch.Value[protocol.Status] // nil: ownStatus
+	ui         *UISource
+	console    map[string]consoleFile
+	proxy      *proxy.Proxy
+	data       *datastate.Runner // nil: no store
+	started    time.Time
+	grace      time.Duration
+	abort      <-chan struct{}
+	remote     bool
+	health     []byte
+	routes     map[string]route
+	handler    http.Handler
 }
 
 // New checks cfg and returns a Server. It opens no listener and touches no network.
@@ -130,6 +131,7 @@ func New(cfg Config) (*Server, error) {
 	if s.metrics == nil {
 		s.metrics = metrics.New(cfg.MetricsCapacity)
 	}
+	s.prometheus = s.metrics.Prometheus()
 	for _, prepare := range []func(Config) error{
 		s.prepareUpstream, s.prepareData, s.prepareUI, s.prepareConsole, s.prepareRoutes,
 	} {
