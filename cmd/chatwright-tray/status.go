@@ -110,6 +110,7 @@ func statusTable(s protocol.Status) string {
 	row("Calls", fmt.Sprintf("%d · %d in flight · %s", m.Calls, m.InFlight, tray.Plural(m.Errors, "error")))
 	row("Latency", latencyText(m))
 	row("Tokens", tokensText(m))
+	modelRows(row, m.Models)
 	if h := s.History; h != nil {
 		row("Today", totalsText(h.Today))
 		row("7 days", totalsText(h.Week))
@@ -123,6 +124,41 @@ func statusTable(s protocol.Status) string {
 	}
 	row("Process", fmt.Sprintf("pid %d · version %s · since %s", s.PID, s.Version, s.StartedAt.Local().Format("2 Jan 15:04")))
 	return b.String()
+}
+
+// statusModels is how many models the table shows; --json has them all.
+const statusModels = 8
+
+// modelFormat has the model last, since its name is as long as its server likes.
+const modelFormat = "%6s %5s %9s %9s %9s %9s %6s  %s"
+
+// modelRows gives each model a line, those with most calls first.
+func modelRows(row func(name, value string), models []protocol.ModelMetrics) {
+	if len(models) == 0 {
+		return
+	}
+	row("Models", fmt.Sprintf(modelFormat, "CALLS", "ERR", "P50", "P95", "P99", "FIRST", "TOK/S", "MODEL"))
+	for _, m := range models[:min(len(models), statusModels)] {
+		name, rate := m.Model, "–"
+		if name == "" {
+			name = "unknown model"
+		}
+		if m.TokensPerSecond > 0 {
+			rate = strings.TrimSuffix(tray.Rate(m.TokensPerSecond), " tok/s")
+		}
+		row(" ", fmt.Sprintf(modelFormat, tray.Number(m.Calls), tray.Number(m.Errors), durationOrNone(m.LatencyP50Ms),
+			durationOrNone(m.LatencyP95Ms), durationOrNone(m.LatencyP99Ms), durationOrNone(m.FirstTokenP50Ms), rate, printable(name)))
+	}
+	if more := len(models) - statusModels; more > 0 {
+		row(" ", fmt.Sprintf("and %d more: see --json", more))
+	}
+}
+
+func durationOrNone(ms *int64) string {
+	if ms == nil {
+		return "–"
+	}
+	return tray.Duration(*ms)
 }
 
 func upstreamText(u protocol.Upstream) string {
@@ -155,7 +191,7 @@ func latencyText(m protocol.Metrics) string {
 	for _, q := range []struct {
 		name string
 		ms   *int64
-	}{{"p50", m.LatencyP50Ms}, {"p95", m.LatencyP95Ms}, {"first token", m.FirstTokenP50Ms}} {
+	}{{"p50", m.LatencyP50Ms}, {"p95", m.LatencyP95Ms}, {"p99", m.LatencyP99Ms}, {"first token", m.FirstTokenP50Ms}} {
 		if q.ms != nil {
 			known = append(known, q.name+" "+tray.Duration(*q.ms))
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"chatwright.dev/tray/server/protocol"
 )
@@ -24,5 +26,45 @@ func TestStatusKeepsTheDecimalOfSlowModels(t *testing.T) {
 	got := tokensText(protocol.Metrics{PromptTokens: 12, CompletionTokens: 7, TokensPerSecond: 0.4})
 	if want := "12 in · 7 out · 0.4 tok/s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestStatusShowsEachModel(t *testing.T) {
+	ms := func(n int64) *int64 { return &n }
+	s := protocol.Status{
+		Phase: protocol.PhaseRunning, Addr: "127.0.0.1:4319", PID: 812, Version: "0.1.0", StartedAt: time.Date(2026, 11, 30, 14, 2, 0, 0, time.Local),
+		Upstream: protocol.Upstream{Name: "localhost:11434", Reach: protocol.ReachOK},
+		Metrics: protocol.Metrics{
+			Calls: 42, Errors: 2, InFlight: 1, PromptTokens: 12_345, CompletionTokens: 412, TokensPerSecond: 38.25,
+			LatencyP50Ms: ms(1234), LatencyP95Ms: ms(3400), LatencyP99Ms: ms(125_000), FirstTokenP50Ms: ms(300),
+			Models: []protocol.ModelMetrics{
+				{Model: "llama3.2", Calls: 1_234, Errors: 2, TokensPerSecond: 38.25,
+					LatencyP50Ms: ms(1234), LatencyP95Ms: ms(3400), LatencyP99Ms: ms(125_000), FirstTokenP50Ms: ms(300)},
+				{Model: "qwen\x1b[2J", Calls: 1},
+				{Calls: 1, Errors: 1},
+			},
+		},
+	}
+	want := `Phase     running
+Address   http://127.0.0.1:4319
+Upstream  localhost:11434 · reachable
+Studio    no copy here; the console is at / (--ui keeps a copy)
+Calls     42 · 1 in flight · 2 errors
+Latency   p50 1.2 s · p95 3.4 s · p99 2 min 5 s · first token 0.3 s
+Tokens    12.3k in · 412 out · 38 tok/s
+Models     CALLS   ERR       P50       P95       P99     FIRST  TOK/S  MODEL
+            1.2k     2     1.2 s     3.4 s 2 min 5 s     0.3 s     38  llama3.2
+               1     0         –         –         –         –      –  qwen·[2J
+               1     1         –         –         –         –      –  unknown model
+Process   pid 812 · version 0.1.0 · since 30 Nov 14:02
+`
+	if got := statusTable(s); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for i := range 10 {
+		s.Metrics.Models = append(s.Metrics.Models, protocol.ModelMetrics{Model: fmt.Sprint("m", i)})
+	}
+	if got, want := statusTable(s), "          and 5 more: see --json\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant a line %q", got, want)
 	}
 }
