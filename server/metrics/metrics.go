@@ -9,6 +9,7 @@ package metrics
 import (
 	"sync"
 
+	"chatwright.dev/tray/server/internal/genai"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -42,13 +43,13 @@ func (s *Store) Begin(model string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total.inFlight++
-	s.models.of(clean(model)).inFlight++
+	s.models.of(genai.Name(model)).inFlight++
 	s.wake()
 }
 
 // End records a call that Begin was called for.
 func (s *Store) End(c protocol.Call) {
-	asked, errorType := clean(asked(&c)), errorType(&c)
+	model, errorType := genai.RequestModel(&c), genai.ErrorType(&c)
 	sample := sampleOf(&c, errorType)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +61,7 @@ func (s *Store) End(c protocol.Call) {
 	s.ended++
 	s.total.inFlight = max(0, s.total.inFlight-1)
 	s.total.add(&c, &sample)
-	s.models.end(asked, errorType, &c, &sample)
+	s.models.end(model, errorType, &c, &sample)
 	s.wake()
 }
 
@@ -134,15 +135,6 @@ func (s *Store) shot() shot {
 		models: s.models.copy(),
 		recent: s.from(s.ended+1-uint64(newest), newest),
 	}
-}
-
-// asked is the model that the caller asked for: what calls are told apart by, since the same model may answer to more
-// than one name, and differently each time.
-func asked(c *protocol.Call) string {
-	if c.RequestModel != "" {
-		return c.RequestModel
-	}
-	return c.Model
 }
 
 // Failed says whether a call that ended so counts as an error where a person reads "2 errors". A caller who left and a

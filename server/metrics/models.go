@@ -4,15 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
+	"chatwright.dev/tray/server/internal/genai"
 	"chatwright.dev/tray/server/protocol"
-)
-
-const (
-	maxModels = 64
-	maxName   = 200 // bytes
 )
 
 // models are the sums of each model that was asked for. Names come from callers, so they are bounded: once there are
@@ -40,7 +34,7 @@ func (m *models) of(name string) *model {
 	if one := m.named[name]; one != nil {
 		return one
 	}
-	if name == protocol.OtherModels || len(m.named) >= maxModels && !m.makeRoom() {
+	if name == protocol.OtherModels || len(m.named) >= genai.MaxModels && !m.makeRoom() {
 		if m.other == nil {
 			m.other = newModel(protocol.OtherModels)
 		}
@@ -124,18 +118,6 @@ func (m *models) copy() []namedSums {
 type namedSums struct {
 	name string
 	sums
-}
-
-// clean bounds a name, and leaves it whole where it is valid. Two names that look the same must be the same: a label
-// may not come twice.
-func clean(name string) string {
-	if len(name) > maxName {
-		name = name[:maxName]
-	}
-	if utf8.ValidString(name) {
-		return name
-	}
-	return strings.ToValidUTF8(name, "\uFFFD")
 }
 
 // shot is a copy of all that a snapshot is made of.

@@ -1,14 +1,13 @@
 package metrics
 
 import (
-	"net"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"chatwright.dev/tray/server/internal/genai"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -63,17 +62,17 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	for _, s := range series {
-		address, port := splitAddress(s.upstream)
+		address, port := genai.ServerAddress(s.upstream)
 		labels := []string{s.model, address, port, s.errorType}
-		out <- s.duration.metric(durationDesc, durationBounds, labels...)
+		out <- s.duration.metric(durationDesc, genai.DurationBounds, labels...)
 		if s.input != nil {
-			out <- s.input.metric(tokensDesc, tokenBounds, slices.Concat([]string{"input"}, labels)...)
+			out <- s.input.metric(tokensDesc, genai.TokenBounds, slices.Concat([]string{"input"}, labels)...)
 		}
 		if s.output != nil {
-			out <- s.output.metric(tokensDesc, tokenBounds, slices.Concat([]string{"output"}, labels)...)
+			out <- s.output.metric(tokensDesc, genai.TokenBounds, slices.Concat([]string{"output"}, labels)...)
 		}
 		if s.firstChunk != nil {
-			out <- s.firstChunk.metric(firstChunkDesc, firstChunkBounds, labels...)
+			out <- s.firstChunk.metric(firstChunkDesc, genai.FirstChunkBounds, labels...)
 		}
 	}
 }
@@ -107,15 +106,4 @@ func (s *Store) export() (protocol.Metrics, []namedSeries) {
 	}
 	s.mu.Unlock()
 	return shot.metrics(), all
-}
-
-// splitAddress takes the name of an upstream apart where it is an address: "localhost:11434", "[::1]:8080". What is
-// not stays whole, so that two names never become one: a label may not come twice.
-func splitAddress(upstream string) (address, port string) {
-	host, port, err := net.SplitHostPort(upstream)
-	bracketed := strings.HasPrefix(upstream, "[")
-	if err != nil || port == "" || bracketed != strings.Contains(host, ":") {
-		return upstream, ""
-	}
-	return host, port
 }

@@ -135,29 +135,6 @@ func TestEveryNameCanBeScraped(t *testing.T) {
 	}
 }
 
-func TestErrorTypesAreFew(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		call protocol.Call
-		want string
-	}{
-		{"a whole answer", protocol.Call{Status: 200, Verdict: protocol.VerdictComplete}, ""},
-		{"no end marker", protocol.Call{Status: 200, Verdict: protocol.VerdictNoDone}, ""},
-		{"broken off", protocol.Call{Status: 200, Verdict: protocol.VerdictTruncated}, "truncated"},
-		{"the caller left", protocol.Call{Status: 499, Verdict: protocol.VerdictCancelled}, "cancelled"},
-		{"the upstream said no", protocol.Call{Status: 404, Verdict: protocol.VerdictUpstreamError}, "404"},
-		{"a status that nobody knows", protocol.Call{Status: 599, Verdict: protocol.VerdictUpstreamError}, "_OTHER"},
-		{"an error with the status of success", protocol.Call{Status: 200, Verdict: protocol.VerdictUpstreamError}, "_OTHER"},
-		{"we refused it", protocol.Call{Status: 413}, "413"},
-	} {
-		s := metrics.New(0)
-		s.End(c.call)
-		if got, want := scrape(t, s, "text/plain"), fmt.Sprintf("duration_seconds_count{error_type=%q,", c.want); !strings.Contains(got, want) {
-			t.Errorf("%s: want %s in\n%s", c.name, want, got)
-		}
-	}
-}
-
 // BenchmarkPrometheus is what one scrape costs with a few models.
 func BenchmarkPrometheus(b *testing.B) {
 	s := someCalls()

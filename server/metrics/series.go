@@ -1,10 +1,9 @@
 package metrics
 
 import (
-	"net/http"
 	"slices"
-	"strconv"
 
+	"chatwright.dev/tray/server/internal/genai"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -29,16 +28,9 @@ type series struct {
 
 // histogram counts values by bucket. The bounds are not in it: all of a kind have the same.
 type histogram struct {
-	counts [17]uint64 // one more than the most bounds that there are: the last is what is above all of them
+	counts [genai.MaxBounds + 1]uint64 // the one after the bounds is what is above them all
 	sum    float64
 }
-
-// The bounds that the OpenTelemetry conventions advise for each histogram, in seconds and tokens.
-var (
-	durationBounds   = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
-	tokenBounds      = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
-	firstChunkBounds = []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
-)
 
 func (h *histogram) observe(value float64, bounds []float64) {
 	i := 0
@@ -57,13 +49,13 @@ func (h *histogram) fold(other *histogram) {
 }
 
 func (s *series) add(c *protocol.Call) {
-	s.duration.observe(float64(max(c.LatencyMs, 0))/1000, durationBounds)
+	s.duration.observe(float64(max(c.LatencyMs, 0))/1000, genai.DurationBounds)
 	if c.UsageKnown {
-		made(&s.input).observe(float64(max(c.PromptTokens, 0)), tokenBounds)
-		made(&s.output).observe(float64(max(c.CompletionTokens, 0)), tokenBounds)
+		made(&s.input).observe(float64(max(c.PromptTokens, 0)), genai.TokenBounds)
+		made(&s.output).observe(float64(max(c.CompletionTokens, 0)), genai.TokenBounds)
 	}
 	if c.FirstTokenMs != nil {
-		made(&s.firstChunk).observe(float64(max(*c.FirstTokenMs, 0))/1000, firstChunkBounds)
+		made(&s.firstChunk).observe(float64(max(*c.FirstTokenMs, 0))/1000, genai.FirstChunkBounds)
 	}
 }
 
@@ -103,7 +95,7 @@ func (m *models) seriesOf(one *model, upstream, errorType string) *series {
 	if s := one.find(upstream, errorType); s != nil {
 		return s
 	}
-	if upstream = clean(upstream); one.upstreams(upstream) >= maxUpstreams {
+	if upstream = genai.Name(upstream); one.upstreams(upstream) >= maxUpstreams {
 		upstream = otherUpstream
 	}
 	if m.series >= maxSeries {
@@ -140,25 +132,3 @@ func (m *model) upstreams(but string) int {
 	}
 	return len(seen)
 }
-
-// errorType says in a word of few how a call went wrong; "" if it did not. An error that somebody answered with has
-// its status for a word. A caller who left and a model that still loads have one too, for their times are not the
-// model's.
-func errorType(c *protocol.Call) string {
-	switch c.Verdict {
-	case protocol.VerdictTruncated, protocol.VerdictCancelled, protocol.VerdictStreamError, protocol.VerdictLoading, protocol.VerdictUnreachable:
-		return string(c.Verdict)
-	case protocol.VerdictComplete, protocol.VerdictNoDone:
-		return ""
-	}
-	switch known := http.StatusText(c.Status) != ""; {
-	case known && c.Status >= http.StatusBadRequest:
-		return strconv.Itoa(c.Status)
-	case c.Verdict == protocol.VerdictUpstreamError:
-		return otherError
-	}
-	return "" // a refusal of ours has a status and no verdict; so has a call that another companion measured
-}
-
-// otherError is the conventions' own word for what has no other.
-const otherError = "_OTHER"
