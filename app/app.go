@@ -78,6 +78,7 @@ type app struct {
 	supervisor *supervisor
 	control    *control.Server
 	publisher  *publisher
+	telemeter  *telemeter
 
 	ends   event          // the end begins
 	aborts event          // the grace is cut
@@ -145,6 +146,12 @@ func (a *app) live(ctx context.Context) error {
 	var stores errgroup.Group
 	stores.Go(func() error { return a.keepHistory(storesCtx) })
 
+	// What exports calls outlives the last of them, and is done before the socket is: a second stop cuts its flush too.
+	recordCtx, endRecords := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRecords()
+	var records errgroup.Group
+	records.Go(func() error { return a.telemeter.Run(recordCtx) })
+
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
@@ -160,6 +167,8 @@ func (a *app) live(ctx context.Context) error {
 	defer stopWatching()
 	err := group.Wait()
 	a.awaitClicks()
+	endRecords()
+	err = errors.Join(err, records.Wait())
 	a.scout.memory.Flush()
 	a.withdraw()
 	endControl()

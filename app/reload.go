@@ -46,6 +46,9 @@ func (a *app) reloadOnce(ctx context.Context) {
 	a.board.clear(causeSettings)
 	a.settings.Store(&next)
 	a.logLevel.Set(next.LogLevel)
+	if next.OTLPEndpoint != before.OTLPEndpoint {
+		a.telemeter.Renew()
+	}
 	if next.Upstream != before.Upstream {
 		if err := a.useUpstream(next.Upstream); err != nil {
 			a.tell(err)

@@ -16,6 +16,7 @@ import (
 	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/telemetry"
 	"chatwright.dev/tray/server/upstream"
 	"chatwright.dev/tray/server/watch"
 )
@@ -62,6 +63,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 			Failed: metrics.Failed, Log: log,
 		})
 	}
+	a.telemeter = newTelemeter(a.telemetryConfig)
 	a.board = newBoard(parts{
 		phase:    protocol.PhaseStarting,
 		addr:     cfg.Settings.Addr,
@@ -126,6 +128,7 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		AllowedHosts:    now.AllowHosts,
 		Upstream:        a.selector,
 		Metrics:         a.metrics,
+		Record:          a.record,
 		Status:          a.status,
 		Grace:           now.Grace,
 		MaxChatBody:     now.MaxBody,
@@ -136,14 +139,27 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 	if now.UIDir == "" {
 		cfg.UI = a.ui
 	}
-	if a.history != nil {
-		cfg.Record = a.history.Add
-	}
 	srv, err := server.New(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return srv.Serve, nil
+}
+
+// record is told of each call that ended, on the call's goroutine: whoever is told here takes a copy and returns.
+func (a *app) record(c protocol.Call) {
+	if a.history != nil {
+		a.history.Add(c)
+	}
+	a.telemeter.observe(c)
+}
+
+func (a *app) telemetryConfig() telemetry.Config {
+	return telemetry.Config{
+		Endpoint: a.settings.Load().OTLPEndpoint,
+		Version:  a.cfg.Version, InstanceID: a.instanceID,
+		Log: a.log, Abort: a.aborts.happened,
+	}
 }
 
 // serverAction is supervisor.Do with the errors that the control socket answers with a code of their own.

@@ -37,8 +37,9 @@ type Settings struct {
 	History           bool          // record the calls in a file
 	HistoryDays       int           // how long they are kept
 	LogLevel          slog.Level
-	NoBrowser         bool // print a URL instead of opening it
-	ParentPID         int  // end when this process does; 0 none
+	OTLPEndpoint      string // base URL of an OpenTelemetry collector; "" none
+	NoBrowser         bool   // print a URL instead of opening it
+	ParentPID         int    // end when this process does; 0 none
 
 	sources map[string]Source // by name; those that are missing are defaults
 }

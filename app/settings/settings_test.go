@@ -130,6 +130,7 @@ func everything() map[string][]string {
 		"ui-url": {"http://x.test/ui"}, "allow-remote": {"true"}, "remote-token-file": {"/token"}, "upstream-timeout": {"90s"},
 		"max-body": {"1MiB"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
+		"otlp-endpoint": {"localhost:4318"},
 	}
 }
 
@@ -180,6 +181,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MetricsCapacity: 7,
 				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
+				OTLPEndpoint: "http://localhost:4318",
 			}
 			switch name {
 			case "flags":
@@ -247,6 +249,10 @@ func TestBadValueNamesItsSourceAndTheWayOut(t *testing.T) {
 		{"--log-level=loud", "not a log level"},
 		{"--log-level=INFO+2", "not a log level"},
 		{"--studio-open=tomorrow", "not a way to open Studio"},
+		{"--otlp-endpoint=grpc://a.test", "not an http or https URL"},
+		{"--otlp-endpoint=", "not an http or https URL"},
+		{"--otlp-endpoint=http://me:marked-secret@a.test", "password"},
+		{"--otlp-endpoint=http://a.test/?key=marked-secret", "query"},
 		{"--no-browser=2", "neither true nor false"},
 		{"--metrics-capacity=" + strings.Repeat("9", 5000), "…"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/studio"
+	"chatwright.dev/tray/server/telemetry"
 	"chatwright.dev/tray/server/upstream"
 )
 
@@ -134,6 +135,9 @@ func appEntries() []entry {
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
 			kindText, setLogLevel},
+		{Setting{Name: "otlp-endpoint", Env: "OTEL_EXPORTER_OTLP_ENDPOINT", Key: "otlp-endpoint", Arg: "url",
+			Usage: "OpenTelemetry collector that is told how each call went, never what was in it; the other OTEL_ variables count too"},
+			kindText, setOTLPEndpoint},
 		{Setting{Name: "state-dir", Env: "CHATWRIGHT_HOME", Arg: "folder",
 			Usage: "keep all files in this one folder"},
 			kindPath, func(s *Settings, text string) error { s.StateDir = text; return nil }},
@@ -193,6 +197,11 @@ func addOrigin(s *Settings, text string) error {
 func addHost(s *Settings, text string) error {
 	s.AllowHosts = append(s.AllowHosts, text)
 	return server.CheckHost(text)
+}
+
+func setOTLPEndpoint(s *Settings, text string) (err error) {
+	s.OTLPEndpoint, err = telemetry.ParseEndpoint(text)
+	return err
 }
 
 func setUIURL(s *Settings, text string) error {

@@ -23,6 +23,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"golang.org/x/sync/errgroup"
 
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -48,6 +49,28 @@ type Config struct {
 	InstanceID string          // of the service
 	Log        *slog.Logger    // required
 	Abort      <-chan struct{} // closed: what has not reached the collector is given up; nil: never
+}
+
+// ParseEndpoint reads a Config.Endpoint as a person writes it, and refuses one that nothing can be appended to. It also
+// takes host:port alone: OTEL_EXPORTER_OTLP_ENDPOINT is set for many programs, and some understand that. What is refused
+// is not repeated: there may be a password in it.
+func ParseEndpoint(text string) (string, error) {
+	const way = "write it like http://localhost:4318"
+	if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "", hint.With(errors.New("it is not a URL"), way)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "", hint.With(errors.New("it is not an http or https URL"), way)
+	case u.User != nil:
+		return "", hint.With(errors.New("it holds a user name or password"), "name them in OTEL_EXPORTER_OTLP_HEADERS")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "", hint.With(errors.New("it holds a query or a fragment, to which nothing can be appended"), way)
+	}
+	return text, nil
 }
 
 // Exporter exports calls. Make one with New, and run it.
