@@ -119,6 +119,13 @@ func (s *Store) wake() {
 	}
 }
 
+// InFlight returns how many calls go on now.
+func (s *Store) InFlight() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total.inFlight
+}
+
 // Snapshot returns what was measured until now.
 func (s *Store) Snapshot() protocol.Metrics {
 	s.mu.Lock()
