@@ -79,6 +79,7 @@ type app struct {
 	control    *control.Server
 	publisher  *publisher
 	telemeter  *telemeter
+	speed      *speedometer
 
 	ends   event          // the end begins
 	aborts event          // the grace is cut
@@ -155,6 +156,7 @@ func (a *app) live(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
+	group.Go(func() error { return a.speed.Run(groupCtx) })
 	group.Go(func() error { return a.keepStudio(groupCtx) })
 	group.Go(func() error { return a.announce(groupCtx) })
 	group.Go(func() error { return a.reload(groupCtx) })

@@ -30,9 +30,9 @@ func received(t *testing.T) (url string, got chan [2]string) {
 
 const secretText = "marked-secret-of-a-prompt"
 
-func (l *living) prompt() {
+func (l *living) prompt(model string) {
 	l.t.Helper()
-	body := `{"model":"chatwright-demo","messages":[{"role":"user","content":"` + secretText + `"}]}`
+	body := `{"model":"` + model + `","messages":[{"role":"user","content":"` + secretText + `"}]}`
 	resp, err := http.Post("http://"+l.discovery().Addr+"/v1/chat/completions", "application/json", strings.NewReader(body))
 	if err != nil {
 		l.t.Fatal(err)
@@ -47,7 +47,7 @@ func (l *living) prompt() {
 func TestCallsReachTheCollector(t *testing.T) {
 	url, got := received(t)
 	l := live(t, func(c *Config) { c.Settings = settingsWith(t, "otlp-endpoint="+url) })
-	l.prompt()
+	l.prompt("chatwright-demo")
 	l.end()
 	if err := <-l.ended; err != nil {
 		t.Errorf("Run: %v", err)
@@ -79,11 +79,11 @@ func TestHangupChangesTheCollector(t *testing.T) {
 		c.Hangup = hangup
 		c.Reload = func() (settings.Settings, error) { return <-next, nil }
 	})
-	l.prompt()
+	l.prompt("chatwright-demo")
 	next <- settingsWith(t, "otlp-endpoint="+second)
 	hangup <- os.Interrupt
 	<-fromFirst // what was left for it
-	l.prompt()
+	l.prompt("chatwright-demo")
 	l.end()
 	if err := <-l.ended; err != nil {
 		t.Errorf("Run: %v", err)
@@ -97,7 +97,7 @@ func TestHangupChangesTheCollector(t *testing.T) {
 // Nothing of the SDK runs while no collector is named.
 func TestWithoutACollectorNothingOfTheSDKRuns(t *testing.T) {
 	l := live(t, func(*Config) {})
-	l.prompt()
+	l.prompt("chatwright-demo")
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	if bytes.Contains(stacks, []byte("go.opentelemetry.io")) {

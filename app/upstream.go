@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
@@ -36,6 +37,18 @@ type scout struct {
 	clock    func() time.Time // the wall clock; it runs on while the machine sleeps
 	reach    func(context.Context, *upstream.Target) (protocol.Reach, string)
 	failed   int // 5xx answers in a row; used by observe alone
+	slept    atomic.Pointer[sleep]
+}
+
+// sleep is when the machine slept: it was awake at asleep, and again at woke.
+type sleep struct{ asleep, woke time.Time }
+
+// lastSleep is the last sleep that was noticed; the zero value when there was none.
+func (s *scout) lastSleep() sleep {
+	if slept := s.slept.Load(); slept != nil {
+		return *slept
+	}
+	return sleep{}
 }
 
 // Ask wants the upstream probed soon. It never blocks.
@@ -60,6 +73,7 @@ func (s *scout) Run(ctx context.Context) error {
 		case <-ticker.C:
 			now := s.clock()
 			if now.Sub(last) > wakePeriod+wakeJump {
+				s.slept.Store(&sleep{asleep: last, woke: now})
 				s.log.Info("woke from sleep", "slept", now.Sub(last).Round(time.Second))
 				s.probe(ctx)
 			}

@@ -126,6 +126,9 @@ func TestProbesAtStartAndAfterSleepOnly(t *testing.T) {
 		if got := probes.Load(); got != 2 {
 			t.Errorf("probes after a night's sleep: got %d, want one more", got)
 		}
+		if got := s.lastSleep(); got.woke.Sub(got.asleep) < 8*time.Hour || got.woke.Sub(got.asleep) > 8*time.Hour+wakePeriod {
+			t.Errorf("the sleep that is remembered: got %s to %s, want the eight hours", got.asleep, got.woke)
+		}
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)

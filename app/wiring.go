@@ -86,6 +86,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	}
 	a.scout.Ask()
 	a.publisher.observe = a.scout.observe
+	a.speed = newSpeedometer(a.board, log, a.selector)
+	a.speed.inFlight, a.speed.slept = a.metrics.InFlight, a.scout.lastSleep
 	n := newNeighbour()
 	a.supervisor = &supervisor{
 		prepare: a.prepare, listen: cfg.Listen, holder: n.holder, follow: n.follow,
@@ -152,6 +154,7 @@ func (a *app) record(c protocol.Call) {
 		a.history.Add(c)
 	}
 	a.telemeter.observe(c)
+	a.speed.observe(c)
 }
 
 func (a *app) telemetryConfig() telemetry.Config {
