@@ -4,7 +4,7 @@
 //
 //	method  path                   answers
 //	GET     /health                {"name","version","capabilities"}: how a page recognises the companion
-//	GET     /metrics               the last calls, a bare JSON array, oldest first
+//	GET     /metrics               the last calls, a bare JSON array, oldest first; or text for Prometheus, by Accept
 //	POST    /v1/chat/completions   what {upstream}/chat/completions answers, byte for byte, metered as it passes
 //	GET     /v1/models             what {upstream}/models answers
 //	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations
