@@ -76,7 +76,7 @@ func (m *models) end(name, errorType string, c *protocol.Call, sample *sample) {
 	m.land(one)
 	m.uses++
 	one.used = m.uses
-	one.sums.add(c, sample)
+	one.add(c, sample)
 	one.answered = one.answered || sample.told
 	m.seriesOf(one, c.Upstream, errorType).add(c)
 }
@@ -110,7 +110,7 @@ func (m *models) all() []*model {
 func (m *models) copy() []namedSums {
 	copies := make([]namedSums, 0, len(m.named)+1)
 	for _, one := range m.all() {
-		copies = append(copies, namedSums{one.name, one.sums.copy()})
+		copies = append(copies, namedSums{one.name, one.copy()})
 	}
 	return copies
 }

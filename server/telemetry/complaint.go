@@ -71,15 +71,16 @@ type complaint struct {
 func (c *complaint) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch text := cause(err); {
-	case text == c.last:
-	case text == "":
-		c.log.Info("telemetry is delivered again", "signal", c.signal)
-		c.last = ""
-	default:
-		c.log.Warn("telemetry is not delivered", "signal", c.signal, "err", text)
-		c.last = text
+	text := cause(err)
+	if text == c.last {
+		return
 	}
+	c.last = text
+	if text == "" {
+		c.log.Info("telemetry is delivered again", "signal", c.signal)
+		return
+	}
+	c.log.Warn("telemetry is not delivered", "signal", c.signal, "err", text)
 }
 
 // cause is the part of an error that stays the same from one batch to the next, and that is ours to repeat: without
