@@ -28,14 +28,14 @@
 // The way to the upstream. upstream.go asks it at start, after the machine slept and when somebody looks; every
 // recorded call tells as well. memory.go keeps when each upstream last answered.
 //
-// Calls that ended. app.record (wiring.go) is told of each on the call's own goroutine and hands out copies, to the history and to
-// telemeter.go, which exports them where a collector is named, and to speed.go, which notices a model that has become
-// slower than it usually is.
+// Calls that ended. app.record (wiring.go) is told of each on the call's own goroutine and hands out copies: to the
+// history, to telemeter.go, which exports them where a collector is named, and to speed.go, which notices a model that
+// has become slower than it usually is.
 //
 // New settings. Package settings reads flags, environment and tray.toml; at a hangup reload (wiring.go) reads them
 // again and restarts the server if it would be another.
 //
 // The end. One context ends everything, in the order that live states: the icon and our own event streams go at once,
-// calls in flight get the grace, the last of them are exported, daemon.json and the PID file go, then the control socket, and last the lock. Closing
-// Config.Abort skips what is left of the grace.
+// calls in flight get the grace, the last of them are exported, daemon.json and the PID file go, then the control
+// socket, and last the lock. Closing Config.Abort skips what is left of the grace.
 package app

@@ -169,25 +169,37 @@ func (s *speedometer) leave(now string) {
 	}
 }
 
-// tell shows that a model has become slow.
+// tell shows that a model has become slow, and why as far as that is known. The reason is in the text: the row in the
+// menu has no room for much more, and the way out stands in the console then.
 func (s *speedometer) tell(ctx context.Context, target *upstream.Target, which modelAt, b baseline, usual float64) {
-	text := fmt.Sprintf("%s is slower than usual: %s, usually %s", which.name(), tray.Rate(b.rate),
-		strings.TrimSuffix(tray.Rate(usual), " tok/s"))
+	reason, way := "", ""
+	if target.Loopback() {
+		way = "Look at what else keeps this machine busy."
+		reason = s.onCPU(ctx, target, which.model)
+	}
+	if reason != "" {
+		way = "Free memory of the GPU, or choose a smaller model."
+	}
 	slept := s.slept()
 	sinceWake := slept.woke.After(b.lastUsual) && b.firstSlow.After(slept.asleep)
 	if sinceWake {
-		text += ", since wake"
+		reason += " since wake"
+		if target.Loopback() {
+			way = "Restart the model server: some lose the GPU when the machine sleeps."
+		}
 	}
-	s.log.Info("a model is slower than usual", "upstream", which.upstream, "rate", b.rate, "usual", usual, "since wake", sinceWake)
-	s.board.notify(protocol.Notice{Cause: which.cause(), Text: text, Hint: s.wayOut(ctx, target, which.model, sinceWake), Since: time.Now()})
+	text := fmt.Sprintf("%s is slower than usual: %s, usually %s", which.name(), tray.Rate(b.rate),
+		strings.TrimSuffix(tray.Rate(usual), " tok/s"))
+	if reason != "" {
+		text += ", " + strings.TrimSpace(reason)
+	}
+	s.log.Info("a model is slower than usual", "upstream", which.upstream, "rate", b.rate, "usual", usual, "reason", reason)
+	s.board.notify(protocol.Notice{Cause: which.cause(), Text: text, Hint: way, Since: time.Now()})
 }
 
-// wayOut says why, as far as the model server tells, and what to do about it, in few words: the row in the menu that
-// holds both is not long.
-func (s *speedometer) wayOut(ctx context.Context, target *upstream.Target, model string, sinceWake bool) string {
-	if !target.Loopback() {
-		return ""
-	}
+// onCPU says how much of the model does not run on a GPU: "on CPU", "38 % on CPU"; "" when it all does, or when the
+// model server does not tell.
+func (s *speedometer) onCPU(ctx context.Context, target *upstream.Target, model string) string {
 	ctx, cancel := context.WithTimeout(ctx, loadedTimeout)
 	defer cancel()
 	models, err := s.loaded(ctx, target)
@@ -198,15 +210,12 @@ func (s *speedometer) wayOut(ctx context.Context, target *upstream.Target, model
 		switch {
 		case !m.Is(model) || m.VRAM >= m.Size:
 		case m.VRAM <= 0:
-			return "It runs on the CPU: restart the model server."
+			return "on CPU"
 		default:
-			return fmt.Sprintf("%d %% of it runs on the CPU: free GPU memory.", 100*(m.Size-m.VRAM)/m.Size)
+			return fmt.Sprintf("%d %% on CPU", 100*(m.Size-m.VRAM)/m.Size)
 		}
 	}
-	if sinceWake {
-		return "Restart the model server: the GPU may be lost."
-	}
-	return "Look at what else keeps this machine busy."
+	return ""
 }
 
 func (m modelAt) name() string {

@@ -142,6 +142,7 @@ func TestReasonsAreNamedWhereTheyAreKnown(t *testing.T) {
 			return []upstream.Loaded{{Name: "another:latest", Size: 9, VRAM: 1}, {Name: "llama3.2:latest", Size: size, VRAM: vram}}, nil
 		}
 	}
+	const restart = "Restart the model server: some lose the GPU when the machine sleeps."
 	for _, c := range []struct {
 		name     string
 		base     string
@@ -151,12 +152,14 @@ func TestReasonsAreNamedWhereTheyAreKnown(t *testing.T) {
 		wantHint string
 		asked    int
 	}{
-		{"partly on the CPU", ollama, of(1000, 620), false, "", "38 % of it runs on the CPU: free GPU memory.", 1},
-		{"on the CPU", ollama, of(1000, 0), false, "", "It runs on the CPU: restart the model server.", 1},
-		{"on the CPU since wake", ollama, of(1000, 0), true, ", since wake", "It runs on the CPU: restart the model server.", 1},
-		{"since wake", ollama, of(1000, 1000), true, ", since wake", "Restart the model server: the GPU may be lost.", 1},
+		{"partly on the CPU", ollama, of(1000, 620), false, ", 38 % on CPU", "Free memory of the GPU, or choose a smaller model.", 1},
+		{"on the CPU", ollama, of(1000, 0), false, ", on CPU", "Free memory of the GPU, or choose a smaller model.", 1},
+		{"on the CPU since wake", ollama, of(1000, 0), true, ", on CPU since wake", restart, 1},
+		{"since wake", ollama, of(1000, 1000), true, ", since wake", restart, 1},
+		{"since wake of another server", ollama, func() ([]upstream.Loaded, error) { return nil, errors.New("no Ollama") }, true, ", since wake", restart, 1},
 		{"all on the GPU", ollama, of(1000, 1000), false, "", "Look at what else keeps this machine busy.", 1},
 		{"on another machine: not asked", "http://192.168.0.7:11434/v1", of(1000, 0), false, "", "", 0},
+		{"on another machine since this one woke", "http://192.168.0.7:11434/v1", of(1000, 0), true, ", since wake", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSpeeds(t, c.base)
@@ -265,7 +268,7 @@ func TestASlowModelIsARowOfTheMenu(t *testing.T) {
 	}
 	calls(10, 41)
 	calls(5, 4)
-	l.awaitMenu("⚠ llama3.2 is slower than usual: 4 tok/s, usually 41 · 38 % of it runs on the CPU: free GPU memory.")
+	l.awaitMenu("⚠ llama3.2 is slower than usual: 4 tok/s, usually 41, 38 % on CPU")
 	calls(5, 40)
 	l.awaitView("no notice", func(menu string) bool { return !strings.Contains(menu, "slower than usual") })
 }

@@ -130,12 +130,13 @@ type shot struct {
 // metrics computes what is shown.
 func (s shot) metrics() protocol.Metrics {
 	t := s.total.times()
+	verdicts, errors := s.total.ends()
 	m := protocol.Metrics{
-		Calls: s.total.calls, Errors: s.total.errors, InFlight: s.total.inFlight,
+		Calls: s.total.calls, Errors: errors, InFlight: s.total.inFlight,
 		PromptTokens: s.total.prompt, CompletionTokens: s.total.answer,
 		LatencyP50Ms: t.p50, LatencyP95Ms: t.p95, LatencyP99Ms: t.p99,
 		FirstTokenP50Ms: t.firstToken, TokensPerSecond: t.tokensPerSecond,
-		Verdicts: s.total.verdictCounts(), Window: t.window,
+		Verdicts: verdicts, Window: t.window,
 	}
 	for i := range s.models {
 		m.Models = append(m.Models, s.models[i].metrics())
@@ -148,12 +149,13 @@ func (s shot) metrics() protocol.Metrics {
 
 func (s *namedSums) metrics() protocol.ModelMetrics {
 	t := s.times()
+	verdicts, errors := s.ends()
 	return protocol.ModelMetrics{
 		Model: s.name,
-		Calls: s.calls, Errors: s.errors, InFlight: s.inFlight,
+		Calls: s.calls, Errors: errors, InFlight: s.inFlight,
 		PromptTokens: s.prompt, CompletionTokens: s.answer,
 		LatencyP50Ms: t.p50, LatencyP95Ms: t.p95, LatencyP99Ms: t.p99,
 		FirstTokenP50Ms: t.firstToken, TokensPerSecond: t.tokensPerSecond,
-		Verdicts: s.verdictCounts(), Window: t.window,
+		Verdicts: verdicts, Window: t.window,
 	}
 }

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -19,12 +18,12 @@ const (
 
 // sums are the running sums of some calls, and samples of the last of them.
 type sums struct {
-	calls, errors, inFlight int64
-	prompt, answer          int64
-	verdicts                [len(verdictWords)]int64
-	samples                 []sample // a ring once it has reached its capacity
-	capacity                int
-	next                    int // where the ring goes on
+	calls, inFlight int64
+	prompt, answer  int64
+	verdicts        [len(verdictWords)]int64
+	samples         []sample // a ring once it has reached its capacity
+	capacity        int
+	next            int // where the ring goes on
 }
 
 // verdictWords are the verdicts that are counted, each by its place. Words that another program made up are not.
@@ -43,9 +42,6 @@ func (s *sums) add(c *protocol.Call, one *sample) {
 	if one.verdict >= 0 {
 		s.verdicts[one.verdict]++
 	}
-	if one.failed {
-		s.errors++
-	}
 	if len(s.samples) < s.capacity {
 		s.samples = append(s.samples, *one)
 		return
@@ -59,7 +55,6 @@ func (s *sums) add(c *protocol.Call, one *sample) {
 // fold adds the counts of other, but not its samples: they are of a model that nobody looks at.
 func (s *sums) fold(other *sums) {
 	s.calls += other.calls
-	s.errors += other.errors
 	s.prompt += other.prompt
 	s.answer += other.answer
 	for i, n := range other.verdicts {
@@ -111,18 +106,21 @@ func sampleOf(c *protocol.Call, errorType string) sample {
 	return one
 }
 
-// verdictCounts are the verdicts that came, nil when none did.
-func (s *sums) verdictCounts() map[protocol.Verdict]int64 {
-	counts := map[protocol.Verdict]int64{}
+// ends are the verdicts that came, nil when none did, and how many of them were errors.
+func (s *sums) ends() (counts map[protocol.Verdict]int64, errors int64) {
 	for i, n := range s.verdicts {
-		if n > 0 {
-			counts[verdictWords[i]] = n
+		if n == 0 {
+			continue
+		}
+		if counts == nil {
+			counts = map[protocol.Verdict]int64{}
+		}
+		counts[verdictWords[i]] = n
+		if Failed(verdictWords[i]) {
+			errors += n
 		}
 	}
-	if len(counts) == 0 {
-		return nil
-	}
-	return maps.Clone(counts) // of the size that it needs: snapshots are kept and passed around
+	return counts, errors
 }
 
 // times are the quantiles of the calls in the window.
