@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/history"
+	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -19,6 +21,17 @@ const (
 	causeHistory  = "history"           // calls are not written
 	causeSetAside = "history-set-aside" // a broken file was replaced
 )
+
+// newHistory makes the store of calls; nil when the settings want none.
+func newHistory(cfg Config, log *slog.Logger) *history.Store {
+	if !cfg.Settings.History {
+		return nil
+	}
+	return history.New(history.Config{
+		Path: cfg.Paths.History, Retention: time.Duration(cfg.Settings.HistoryDays) * 24 * time.Hour,
+		Failed: metrics.Failed, Log: log,
+	})
+}
 
 // keepHistory records calls until ctx ends. It begins once the app answers: opening a database is work that would
 // otherwise delay just that.

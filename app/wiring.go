@@ -13,7 +13,6 @@ import (
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
-	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/telemetry"
@@ -57,12 +56,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		ends:       ends, aborts: aborts,
 	}
 	a.settings.Store(&cfg.Settings)
-	if cfg.Settings.History {
-		a.history = history.New(history.Config{
-			Path: cfg.Paths.History, Retention: time.Duration(cfg.Settings.HistoryDays) * 24 * time.Hour,
-			Failed: metrics.Failed, Log: log,
-		})
-	}
+	a.history = newHistory(cfg, log)
 	a.telemeter = newTelemeter(a.telemetryConfig)
 	a.board = newBoard(parts{
 		phase:    protocol.PhaseStarting,

@@ -69,7 +69,8 @@ func (c *cli) export(ctx context.Context, which selection, file string) error {
 // csvHeader names the columns as JSON does.
 func csvHeader() []string {
 	return []string{"timestamp", "model", "status", "verdict", "latencyMs", "firstTokenMs", "tokensPerSecond", "promptTokens",
-		"completionTokens", "streamed", "responseFormat", "finishReason", "error", "bytesIn", "bytesOut", "overheadUs", "upstream", "id"}
+		"completionTokens", "streamed", "responseFormat", "finishReason", "error", "bytesIn", "bytesOut", "overheadUs", "upstream", "id",
+		"requestModel"}
 }
 
 func csvRecord(c protocol.Call) []string {
@@ -86,7 +87,8 @@ func csvRecord(c protocol.Call) []string {
 	}
 	return []string{c.Timestamp.UTC().Format(time.RFC3339Nano), foreign(c.Model), strconv.Itoa(c.Status), printable(string(c.Verdict)),
 		number(c.LatencyMs), first, rate, prompt, completion, strconv.FormatBool(c.Streamed), foreign(c.ResponseFormat),
-		foreign(c.FinishReason), foreign(c.Error), number(c.BytesIn), number(c.BytesOut), number(c.OverheadUs), printable(c.Upstream), printable(c.ID)}
+		foreign(c.FinishReason), foreign(c.Error), number(c.BytesIn), number(c.BytesOut), number(c.OverheadUs), printable(c.Upstream), printable(c.ID),
+		foreign(c.RequestModel)}
 }
 
 // foreign is text that others wrote, made so that no spreadsheet takes it for a formula. White space in front does not

@@ -171,7 +171,7 @@ func TestForeignTextIsNoFormula(t *testing.T) {
 	}
 	zero := int64(0)
 	record := strings.Join(csvRecord(protocol.Call{LatencyMs: -3, FirstTokenMs: &zero, ID: "i"}), "|")
-	if want := "0001-01-01T00:00:00Z||0||-3|0||||false||||0|0|0||i"; record != want {
+	if want := "0001-01-01T00:00:00Z||0||-3|0||||false||||0|0|0||i|"; record != want {
 		t.Errorf("numbers stay as they are, and what is unknown is empty: got %q, want %q", record, want)
 	}
 	if len(csvRecord(protocol.Call{})) != len(csvHeader()) {

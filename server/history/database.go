@@ -134,8 +134,8 @@ func (d *database) close() error { return d.Close() }
 // insertOne lists the columns in the order of their values in insert.
 const insertOne = `INSERT INTO calls (time, model, latency_ms, prompt_tokens, completion_tokens, usage_known,
 	response_format, streamed, status, error, first_token_ms, tokens_per_second, verdict, bytes_in, bytes_out,
-	overhead_us, finish_reason, upstream, call_id, failed)
-	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+	overhead_us, finish_reason, upstream, call_id, failed, request_model)
+	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 
 func (d *database) insert(ctx context.Context, calls []protocol.Call, failed func(protocol.Verdict) bool) error {
 	tx, err := d.BeginTx(ctx, nil)
@@ -150,7 +150,8 @@ func (d *database) insert(ctx context.Context, calls []protocol.Call, failed fun
 	for _, c := range calls {
 		_, err := one.ExecContext(ctx, nanos(c.Timestamp), c.Model, c.LatencyMs, c.PromptTokens, c.CompletionTokens,
 			c.UsageKnown, c.ResponseFormat, c.Streamed, c.Status, c.Error, c.FirstTokenMs, c.TokensPerSecond,
-			string(c.Verdict), c.BytesIn, c.BytesOut, c.OverheadUs, c.FinishReason, c.Upstream, c.ID, failed(c.Verdict))
+			string(c.Verdict), c.BytesIn, c.BytesOut, c.OverheadUs, c.FinishReason, c.Upstream, c.ID, failed(c.Verdict),
+			c.RequestModel)
 		if err != nil {
 			return err
 		}

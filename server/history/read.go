@@ -131,13 +131,13 @@ func (d *database) calls(ctx context.Context, q protocol.HistoryQuery) (protocol
 
 const selectCalls = `SELECT id, time, model, latency_ms, prompt_tokens, completion_tokens, usage_known, response_format,
 	streamed, status, error, first_token_ms, tokens_per_second, verdict, bytes_in, bytes_out, overhead_us, finish_reason,
-	upstream, call_id FROM calls WHERE `
+	upstream, call_id, request_model FROM calls WHERE `
 
 func scan(rows *sql.Rows, at, id *int64) (protocol.Call, error) {
 	var c protocol.Call
 	err := rows.Scan(id, at, &c.Model, &c.LatencyMs, &c.PromptTokens, &c.CompletionTokens, &c.UsageKnown, &c.ResponseFormat,
 		&c.Streamed, &c.Status, &c.Error, &c.FirstTokenMs, &c.TokensPerSecond, &c.Verdict, &c.BytesIn, &c.BytesOut,
-		&c.OverheadUs, &c.FinishReason, &c.Upstream, &c.ID)
+		&c.OverheadUs, &c.FinishReason, &c.Upstream, &c.ID, &c.RequestModel)
 	c.Timestamp = time.Unix(0, *at).UTC()
 	return c, err
 }

@@ -37,7 +37,8 @@ func migrations() []string {
 			finish_reason     TEXT    NOT NULL,
 			upstream          TEXT    NOT NULL,
 			call_id           TEXT    NOT NULL,
-			failed            INTEGER NOT NULL
+			failed            INTEGER NOT NULL,
+			request_model     TEXT    NOT NULL
 		) STRICT;
 		CREATE INDEX calls_by_time ON calls (time);
 		CREATE INDEX calls_by_model ON calls (model, time);`,

@@ -53,7 +53,8 @@ func TestFilesOfEveryVersionAreReadAndGoOn(t *testing.T) {
 		{Timestamp: time.Unix(0, 1796000000000000001).UTC(), Model: "llama3.2", LatencyMs: 1800, PromptTokens: 12,
 			CompletionTokens: 412, ResponseFormat: "json_schema", Streamed: true, Status: 200, FirstTokenMs: &firstToken,
 			TokensPerSecond: 38.5, Verdict: protocol.VerdictComplete, BytesIn: 4096, BytesOut: 8192, OverheadUs: 120,
-			FinishReason: "stop", Upstream: "localhost:11434", ID: "c1", UsageKnown: true},
+			FinishReason: "stop", Upstream: "localhost:11434", ID: "c1", UsageKnown: true,
+			RequestModel: "llama3"},
 		{Timestamp: time.Unix(0, 1796000001000000002).UTC(), LatencyMs: 5, Error: "connection refused",
 			Verdict: protocol.VerdictUnreachable, BytesIn: 10, OverheadUs: 4000, Upstream: "localhost:11434", ID: "c2"},
 	}

@@ -20,12 +20,13 @@ CREATE TABLE calls (
 	finish_reason     TEXT    NOT NULL,
 	upstream          TEXT    NOT NULL,
 	call_id           TEXT    NOT NULL,
-	failed            INTEGER NOT NULL
+	failed            INTEGER NOT NULL,
+	request_model     TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX calls_by_time ON calls (time);
 CREATE INDEX calls_by_model ON calls (model, time);
 INSERT INTO calls VALUES (1, 1796000000000000001, 'llama3.2', 1800, 12, 412, 1, 'json_schema', 1, 200, '', 300, 38.5,
-	'complete', 4096, 8192, 120, 'stop', 'localhost:11434', 'c1', 0);
+	'complete', 4096, 8192, 120, 'stop', 'localhost:11434', 'c1', 0, 'llama3');
 INSERT INTO calls VALUES (2, 1796000001000000002, '', 5, 0, 0, 0, '', 0, 0, 'connection refused', NULL, 0.0,
-	'unreachable', 10, 0, 4000, '', 'localhost:11434', 'c2', 1);
+	'unreachable', 10, 0, 4000, '', 'localhost:11434', 'c2', 1, '');
 PRAGMA user_version = 1;
