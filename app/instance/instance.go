@@ -117,7 +117,7 @@ func ask(ctx context.Context, c *client.Client) (version protocol.VersionInfo, e
 }
 
 func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, client.ErrHungUp) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // describe makes the Discovery of a daemon that answers but has no daemon.json: it lost it, or it is not written yet.

@@ -24,6 +24,9 @@ import (
 // that is slow, or a socket that we may not open, is another error.
 var ErrNotRunning = errors.New("the daemon is not running")
 
+// ErrHungUp says that the daemon took the connection and closed it without a whole answer, as one does that is ending.
+var ErrHungUp = errors.New("the daemon closed the connection")
+
 // Error is an error answer of the daemon.
 type Error struct {
 	Status  int // HTTP
@@ -212,6 +215,9 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 		}
 		if localsock.NobodyListens(err) {
 			return nil, hint.With(notRunningError{err}, "start it with: chatwright-tray start")
+		}
+		if dial, ok := errors.AsType[*net.OpError](err); ctx.Err() == nil && !(ok && dial.Op == "dial") {
+			err = fmt.Errorf("%w: %w", ErrHungUp, err)
 		}
 		return nil, fmt.Errorf("asking the daemon: %w", err)
 	}
