@@ -16,7 +16,7 @@ import (
 
 const (
 	probeTimeout = 2 * time.Second
-	// failuresInARow is how many 5xx answers make a reachable upstream count as down.
+	// failuresInARow is how many answers that are errors make a reachable upstream count as down.
 	failuresInARow = 3
 	// Sleep is noticed by a wall clock that ran ahead of the ticks by more than wakeJump.
 	wakePeriod = 15 * time.Second
@@ -108,10 +108,9 @@ func (s *scout) observe(calls []protocol.Call) {
 		case c.Verdict == protocol.VerdictLoading:
 			s.failed = 0
 			s.report(target, protocol.ReachLoading, loadingText(c.Model))
-		case c.Status >= 500:
+		case c.Status >= 500 || c.Verdict == protocol.VerdictStreamError || c.Verdict == protocol.VerdictTruncated:
 			if s.failed++; s.failed >= failuresInARow {
-				s.report(target, protocol.ReachDown,
-					fmt.Sprintf("%s answered %d calls in a row with an error (status %d)", target.Name, s.failed, c.Status))
+				s.report(target, protocol.ReachDown, failureText(target, c))
 			}
 		case c.Status == http.StatusNotFound && s.board.Get().upstream.Reach == protocol.ReachOK:
 			// A model that is not there, or a base URL that is wrong: what the probe said of it stands.
@@ -121,6 +120,21 @@ func (s *scout) observe(calls []protocol.Call) {
 			s.report(target, protocol.ReachOK, "")
 		}
 	}
+}
+
+// failureText says in the upstream's own words, where it has any, why its answers are no answers.
+func failureText(target *upstream.Target, c protocol.Call) string {
+	who := c.Model
+	if who == "" {
+		who = target.Name
+	}
+	switch {
+	case c.Error != "":
+		return who + ": " + c.Error
+	case c.Verdict == protocol.VerdictTruncated:
+		return who + ": answers are cut short"
+	}
+	return fmt.Sprintf("%s: answers are errors (status %d)", who, c.Status)
 }
 
 func loadingText(model string) string {

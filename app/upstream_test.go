@@ -39,6 +39,8 @@ func newScout(t *testing.T) (*scout, *atomic.Int64) {
 func TestWhatCallsSayOfTheUpstream(t *testing.T) {
 	ok := protocol.Call{Status: 200, Verdict: protocol.VerdictComplete}
 	broken := protocol.Call{Status: 500, Verdict: protocol.VerdictUpstreamError}
+	cutShort := protocol.Call{Status: 200, Verdict: protocol.VerdictTruncated}
+	inStream := protocol.Call{Status: 200, Verdict: protocol.VerdictStreamError, Error: "CUDA out of memory"}
 	badRequest := protocol.Call{Status: 400, Verdict: protocol.VerdictUpstreamError}
 	refused := protocol.Call{Verdict: protocol.VerdictUnreachable, Error: "connection refused at localhost:11434"}
 	missing := protocol.Call{Status: 404, Verdict: protocol.VerdictUpstreamError}
@@ -54,6 +56,7 @@ func TestWhatCallsSayOfTheUpstream(t *testing.T) {
 		{"a refused connection", []protocol.Call{ok, refused}, protocol.ReachDown},
 		{"two 5xx in a row", []protocol.Call{ok, broken, broken}, protocol.ReachOK},
 		{"three 5xx in a row", []protocol.Call{ok, broken, broken, broken}, protocol.ReachDown},
+		{"three broken streams in a row", []protocol.Call{cutShort, inStream, cutShort}, protocol.ReachDown},
 		{"three 5xx with an answer between", []protocol.Call{broken, broken, ok, broken}, protocol.ReachOK},
 		{"a caller that leaves says nothing", []protocol.Call{refused, left}, protocol.ReachDown},
 		{"a caller's own mistake is an answer", []protocol.Call{refused, badRequest}, protocol.ReachOK},
@@ -77,6 +80,22 @@ func TestWhatCallsSayOfTheUpstream(t *testing.T) {
 				t.Errorf("a notice is shown: %v, but the upstream is %s", noticed, c.want)
 			}
 		})
+	}
+}
+
+func TestAFailingModelIsSaidInTheUpstreamsWordsOncePerCause(t *testing.T) {
+	s, _ := newScout(t)
+	stopped := protocol.Call{Model: "llama3.2", Status: 500, Verdict: protocol.VerdictUpstreamError,
+		Error: "the model runner has stopped", Upstream: s.selector.Load().Name}
+	s.observe([]protocol.Call{stopped, stopped, stopped})
+	n := s.board.Get().notices
+	if len(n) != 1 || n[0].Text != "llama3.2: the model runner has stopped" {
+		t.Fatalf("notices: got %+v", n)
+	}
+	since := n[0].Since
+	s.observe([]protocol.Call{stopped, stopped})
+	if n := s.board.Get().notices; len(n) != 1 || n[0].Since != since {
+		t.Errorf("the same cause was said again: %+v", n)
 	}
 }
 
