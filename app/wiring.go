@@ -129,6 +129,7 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		Grace:           now.Grace,
 		MaxChatBody:     now.MaxBody,
 		UpstreamTimeout: now.UpstreamTimeout,
+		MeterUsage:      now.MeterUsage,
 		RemoteToken:     token,
 		Abort:           cut,
 	}

@@ -80,6 +80,9 @@ type Config struct {
 	MaxChatBody int64
 	// UpstreamTimeout bounds a call that is not streamed. Zero: no bound.
 	UpstreamTimeout time.Duration
+	// MeterUsage has the upstream say the usage of streams whose callers did not ask for it; they do not see it. False:
+	// every body goes up as it came.
+	MeterUsage bool
 	// RemoteToken, at least 32 bytes, allows a listener outside loopback: every route but /health then wants it. Nil:
 	// loopback only.
 	RemoteToken []byte
@@ -212,6 +215,8 @@ func (s *Server) prepareRoutes(cfg Config) error {
 		MaxBody: cfg.MaxChatBody,
 		Timeout: timeout,
 		Log:     s.log,
+
+		MeterUsage: cfg.MeterUsage,
 	})
 	s.health = healthAnswer(cfg.Version)
 	s.routes = s.table()

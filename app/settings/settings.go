@@ -32,6 +32,7 @@ type Settings struct {
 	RemoteTokenFile   string        // "" none
 	UpstreamTimeout   time.Duration // of calls that do not stream; 0 none
 	MaxBody           int64         // bytes, of a chat completion request
+	MeterUsage        bool          // ask for the usage of streams whose callers did not
 	MetricsCapacity   int
 	Grace             time.Duration // more than 0
 	History           bool          // record the calls in a file

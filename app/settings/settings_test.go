@@ -68,6 +68,7 @@ func TestDefaultsAreThoseOfTheCompanion(t *testing.T) {
 		"ui-url":           {got.UIURL, "https://github.com/chatwright/studio/releases/latest/download/"},
 		"upstream-timeout": {got.UpstreamTimeout, time.Duration(0)},
 		"max-body":         {got.MaxBody, int64(64 << 20)},
+		"meter-usage":      {got.MeterUsage, false},
 		"metrics-capacity": {got.MetricsCapacity, 200},
 		"grace":            {got.Grace, 10 * time.Second},
 		"history":          {got.History, true},
@@ -128,7 +129,7 @@ func everything() map[string][]string {
 		"addr": {"127.0.0.1:5000"}, "upstream": {"demo"}, "datastate-fixtures": {"/f.json"},
 		"allow-origin": {"https://a.test", "chrome-extension://abc"}, "allow-host": {"a.test:1"}, "ui": {"true"}, "ui-dir": {"/ui"},
 		"ui-url": {"http://x.test/ui"}, "allow-remote": {"true"}, "remote-token-file": {"/token"}, "upstream-timeout": {"90s"},
-		"max-body": {"1MiB"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
+		"max-body": {"1MiB"}, "meter-usage": {"on"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
 		"otlp-endpoint": {"localhost:4318"},
 	}
@@ -154,6 +155,8 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 		switch {
 		case s.Repeatable:
 			file.WriteString(s.Key + " = [\"" + strings.Join(texts, "\", \"") + "\"]\n")
+		case s.Name == "meter-usage":
+			file.WriteString(s.Key + " = true\n")
 		case s.Name == "history":
 			file.WriteString(s.Key + " = false\n")
 		case s.Bool || s.Name == "metrics-capacity" || s.Name == "history-days":
@@ -178,7 +181,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 			want := settings.Settings{
 				Addr: "127.0.0.1:5000", Upstream: "demo", DatastateFixtures: "/f.json",
 				AllowOrigins: values["allow-origin"], AllowHosts: values["allow-host"], UI: true, UIDir: "/ui", UIURL: "http://x.test/ui",
-				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MetricsCapacity: 7,
+				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MeterUsage: true, MetricsCapacity: 7,
 				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
 				OTLPEndpoint: "http://localhost:4318",

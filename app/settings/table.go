@@ -106,6 +106,9 @@ func limitEntries() []entry {
 		{Setting{Name: "max-body", Env: "CHATWRIGHT_SERVER_MAX_BODY", Key: "max-body", Default: "64MiB", Arg: "size",
 			Usage: "the largest chat completion request that is passed on"},
 			kindSize, func(s *Settings, text string) (err error) { s.MaxBody, err = parseSize(text); return err }},
+		{Setting{Name: "meter-usage", Env: "CHATWRIGHT_SERVER_METER_USAGE", Key: "meter-usage", Default: "false",
+			Usage: "ask the model server for the tokens of streams whose callers did not; they see no difference"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.MeterUsage, err = parseSwitch(text); return err }},
 		{Setting{Name: "metrics-capacity", Env: "CHATWRIGHT_SERVER_METRICS_CAPACITY", Key: "metrics-capacity", Default: "200", Arg: "number",
 			Usage: "how many calls are kept for /metrics and the menu"},
 			kindNumber, func(s *Settings, text string) (err error) {

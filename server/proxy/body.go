@@ -25,6 +25,7 @@ type requestBody struct {
 
 	head  []byte // what readHead has read
 	whole bool   // that is all of it
+	asks  []byte // goes up in its place: it asks for the usage; nil: the body goes up as it came
 
 	mu     sync.Mutex
 	n      int64
@@ -63,9 +64,17 @@ func (b *requestBody) readHead(length int64) error {
 	}
 }
 
+// kept is what goes up of what readHead has read.
+func (b *requestBody) kept() []byte {
+	if b.asks != nil {
+		return b.asks
+	}
+	return b.head
+}
+
 // reader returns what goes up: the head and, if that is not all, the rest as rest gives it.
 func (b *requestBody) reader(rest io.ReadCloser) io.ReadCloser {
-	head := bytes.NewReader(b.head)
+	head := bytes.NewReader(b.kept())
 	if b.whole {
 		return io.NopCloser(head) // the transport knows what is in memory, and sends it in one piece
 	}

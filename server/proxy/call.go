@@ -30,6 +30,7 @@ type call struct {
 	request *meter.Request // nil: the call is not recorded
 	body    requestBody
 	repeat  repeater
+	refused bool // the upstream did not take the call with what askForUsage had added
 
 	own      []header // set before the call came to us
 	ownRoom  [8]header
@@ -116,6 +117,7 @@ func (c *call) pass(timeout time.Duration) {
 func (c *call) answer(answer *http.Response) error {
 	c.status = answer.StatusCode
 	c.beginAnswer()
+	c.learn(answer)
 	switch {
 	case c.status == http.StatusSwitchingProtocols:
 		return errSwitched
@@ -146,6 +148,9 @@ func (c *call) answer(answer *http.Response) error {
 	}
 	body := &answerBody{call: c, answer: answer, from: answer.Body}
 	answer.Body = body
+	if c.body.asks != nil {
+		withoutUsage(answer, format)
+	}
 	if !c.streamed {
 		return body.peek()
 	}

@@ -31,13 +31,16 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 		h.Set("Content-Type", "application/json")
 	}
 	if out.Body == nil || c.body.whole {
-		out.ContentLength = int64(len(c.body.head))
+		out.ContentLength = int64(len(c.body.kept()))
 		out.TransferEncoding, out.Trailer = nil, nil
 	}
 	if out.ContentLength == 0 {
 		out.Body = nil
 	} else {
 		out.Body = c.body.reader(out.Body)
+	}
+	if c.body.asks != nil {
+		h.Del("Accept-Encoding") // who accepts a coding accepts none as well; see askForUsage
 	}
 }
 

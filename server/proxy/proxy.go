@@ -1,6 +1,6 @@
 // Package proxy passes calls on to a model server and measures them as they pass. The body goes up verbatim and the
 // answer comes back as it is: status, headers and bytes. What is read from them is read on the side, in memory that does
-// not grow with what passes.
+// not grow with what passes. Only Config.MeterUsage changes anything, for what it says.
 package proxy
 
 import (
@@ -27,6 +27,10 @@ type Config struct {
 	MaxBody int64                   // cap of a request body in bytes; 0: 64 MiB
 	Timeout time.Duration           // bounds calls that are not streamed; 0: nothing does
 	Log     *slog.Logger            // nil: silent
+
+	// MeterUsage asks for the usage of streams whose callers did not, and keeps the answer to that from them: see
+	// askForUsage. False: no body is touched.
+	MeterUsage bool
 }
 
 // Proxy passes calls on. Make one with New; it is safe for concurrent use.
@@ -36,6 +40,7 @@ type Proxy struct {
 	buffers *buffers
 	silent  *log.Logger // for ReverseProxy, whose every word is in the record already
 	ids     ids
+	refusal refusals
 }
 
 // New returns a Proxy.
@@ -83,6 +88,9 @@ func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		c.fail(err)
 	} else {
+		if p.cfg.MeterUsage {
+			c.askForUsage()
+		}
 		c.pass(p.cfg.Timeout)
 	}
 	if c.sent == 0 {

@@ -15,8 +15,9 @@ import (
 // upstream was just closing: one that had been used before, with not a byte of an answer. net/http does that by itself
 // only for methods without effect, and then as often as it finds stale connections.
 type repeater struct {
-	next http.RoundTripper
-	body *requestBody // nil: the call has none
+	next  http.RoundTripper
+	body  *requestBody                                      // nil: the call has none
+	unask func(*http.Request, *http.Response) *http.Request // the call in other words, if the answer asks for them; nil: none do
 
 	mu       sync.Mutex
 	began    time.Time // the call was ready to go up
@@ -29,17 +30,12 @@ type repeater struct {
 // RoundTrip sends the call.
 func (t *repeater) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = t.watch(r)
-	answer, err := t.next.RoundTrip(r)
-	if err != nil && t.stale(r.Context(), err) {
-		// The other idle connections are as old as this one was.
-		if pool, ok := t.next.(interface{ CloseIdleConnections() }); ok {
-			pool.CloseIdleConnections()
+	answer, err := t.send(r)
+	if err == nil && t.unask != nil {
+		if other := t.unask(r, answer); other != nil {
+			t.startAgain()
+			answer, err = t.send(other)
 		}
-		again := *r
-		if t.body != nil && len(t.body.head) > 0 {
-			again.Body = io.NopCloser(bytes.NewReader(t.body.head))
-		}
-		answer, err = t.next.RoundTrip(&again)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,6 +44,36 @@ func (t *repeater) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.waited += t.answered.Sub(later(t.began, t.wrote))
 	}
 	return answer, err
+}
+
+// send sends the call, once more if need be.
+func (t *repeater) send(r *http.Request) (*http.Response, error) {
+	answer, err := t.next.RoundTrip(r)
+	if err != nil && t.stale(r.Context(), err) {
+		// The other idle connections are as old as this one was.
+		if pool, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+			pool.CloseIdleConnections()
+		}
+		again := *r
+		if t.body != nil && len(t.body.head) > 0 {
+			again.Body = io.NopCloser(bytes.NewReader(t.body.kept()))
+		}
+		answer, err = t.next.RoundTrip(&again)
+	}
+	return answer, err
+}
+
+// startAgain forgets an answer that is not passed on. All the time it took was waiting.
+func (t *repeater) startAgain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	since := t.answered
+	if since.IsZero() { // the demo's
+		since = later(t.began, t.wrote)
+	}
+	t.waited += now.Sub(since)
+	t.began, t.wrote, t.answered = now, time.Time{}, time.Time{}
 }
 
 // stale says whether the call may be sent once more.
