@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,7 @@ func obliging(events []string, size int, seen chan<- string) http.HandlerFunc {
 			stream = strings.Join(events[:len(events)-1], "") + usageEvent + events[len(events)-1]
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Length", strconv.Itoa(len(stream))) // which is not the caller's
 		for rest := stream; len(rest) > 0; {
 			n := min(size, len(rest))
 			_, _ = io.WriteString(w, rest[:n])
@@ -236,7 +238,7 @@ func TestMeterUsageOfAStreamThatBreaksOff(t *testing.T) {
 
 // gateway.md 18: "an upstream that rejects the option is called once more without it", and is not asked again.
 func TestMeterUsageRefused(t *testing.T) {
-	const words = `{"error":{"message":"Unrecognized request argument supplied: stream_options"}}`
+	const words = `{"error":{"message":"Unknown argument: stream_options"}}`
 	for name, c := range map[string]struct {
 		status int
 		words  string
@@ -352,6 +354,9 @@ func TestMeterUsageOnAConnectionThatWasJustClosed(t *testing.T) {
 			t.Errorf("status: got %d", answer.StatusCode)
 		}
 		f.record()
+	}
+	if len(bodies) != 3 {
+		t.Fatalf("the upstream was called %d times, want 3", len(bodies))
 	}
 	for range 3 {
 		if got := <-bodies; got != askingBody {
