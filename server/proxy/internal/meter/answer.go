@@ -185,6 +185,10 @@ func (a *answer) endText() {
 // data, name and endEvent take the events of a stream.
 func (a *answer) data(p []byte) {
 	a.json.write(p)
+	if a.notMarker || a.markerLen == 0 && len(p) > 0 && p[0] == '{' { // as nearly all events begin
+		a.notMarker = true
+		return
+	}
 	if a.markerLen == 0 {
 		p = bytes.TrimLeft(p, " \t\n")
 	}

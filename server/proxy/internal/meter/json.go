@@ -78,7 +78,7 @@ func newJSONScanner(root *node, to sink) jsonScanner {
 
 // reset makes the scanner ready for the next text.
 func (s *jsonScanner) reset() {
-	s.state, s.depth, s.skip, s.current = stateValue, 0, 0, s.root
+	s.state, s.depth, s.skip, s.current, s.highest = stateValue, 0, 0, s.root, 0
 }
 
 // finish says that the text has ended: nothing else ends a number that stands alone.
@@ -106,13 +106,24 @@ func (s *jsonScanner) write(p []byte) {
 			i += s.literalRun(p[i:])
 		case stateDone, stateBroken:
 			return
-		default:
-			if c := p[i]; c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-				s.token(c)
+		case stateName:
+			if n := s.memberRun(p[i:]); n > 0 {
+				i += n
+				continue
 			}
-			i++
+			i += s.oneByte(p[i])
+		default:
+			i += s.oneByte(p[i])
 		}
 	}
+}
+
+// oneByte takes a byte outside strings and literals. It returns how many it took.
+func (s *jsonScanner) oneByte(c byte) int {
+	if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+		s.token(c)
+	}
+	return 1
 }
 
 // token takes one byte that is neither white space nor inside a string or literal.
@@ -167,7 +178,7 @@ func (s *jsonScanner) begin(c byte) {
 		s.open(at, at != nil && at.members != nil, stateName)
 	case c == '[':
 		s.open(at, wanted || at != nil && at.element != nil, stateFirst)
-	case c == '-', '0' <= c && c <= '9', c == 't', c == 'f', c == 'n':
+	case startsLiteral(c):
 		s.keep, s.length, s.state = wanted, 0, stateLiteral
 		s.add(c)
 	default:
@@ -232,8 +243,7 @@ func (s *jsonScanner) skipRun(p []byte) int {
 
 func (s *jsonScanner) literalRun(p []byte) int {
 	for i, c := range p {
-		switch c {
-		case ',', ']', '}', ' ', '\n', '\t', '\r':
+		if endsLiteral(c) {
 			s.endLiteral()
 			return i
 		}
