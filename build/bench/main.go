@@ -1,12 +1,31 @@
 // Command bench measures what the companion adds to a call, beside a direct call and a bare httputil.ReverseProxy, all
 // in one run:
 //
-//	go run ./build/bench            # about two minutes; -quick for a first look
+//	go run ./build/bench            # about three minutes; -quick for a first look
 //
 // The upstream, the bare proxies and the companion run as processes of their own on loopback; the companion is the
-// program as it is shipped, with its guard and all metering on. Each round visits the paths in an order of its own,
-// since a fixed order favours one of them. A second bare proxy shows how far two that are the same differ in this run:
-// a difference within that spread says nothing. Quote ratios and medians; the absolute figures are the machine's.
+// program as it is shipped, with its guard, its metering and its history on. Each round visits the paths in a random
+// order, since a fixed one favours one of them, and makes few calls on each, so that what else the machine does meets
+// all of them alike. Memory is measured on processes that have done nothing else.
+//
+// The columns: the direct call, two bare proxies that are the same, and ours; how far those two differ; and ours as a
+// ratio to the mean of the two. A ratio that is no further from 1 than "again/bare" is says nothing. Where the direct
+// call is measured too, the other columns and the ratios are of what is added to it, and "–" stands where that is lost
+// in the noise. Quote ratios and medians; the absolute figures are the machine's.
+//
+// The rows:
+//
+//   - 1 KiB, 100 KiB: JSON answers of that size, one call after another: median and 99th percentile of what is added,
+//     and the processor time that the process on the way used for a call.
+//   - first event: the time until the first event of a stream is there.
+//   - gap of events at 2 ms: the mean time between events that the upstream sends 2 ms apart.
+//   - events/s, cpu/event: a stream as fast as it goes, each event flushed by the upstream; the median of the rounds.
+//   - req/s at 8 and 64: answers of 1 KiB with that many callers; the median of the rounds.
+//   - RSS: resident memory, idle and after calls of 1 KiB.
+//   - a stream of 100 MiB, a body of 20 MiB: how far the peak of resident memory is above what it was before.
+//   - KiB a held-open stream: growth of resident memory by 1,000 streams that have sent one event, for each.
+//   - broken calls: those that did not get their whole answer, and were made again. A bare proxy loses some to a fault of
+//     its own: it closes the request's body while net/http still reads the connection.
 package main
 
 import (
@@ -42,9 +61,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	size := sizes{rounds: 40, calls: 100, burst: 2000, events: 20000, warm: 10000, stream: 100 << 20}
+	size := sizes{rounds: 200, calls: 20, bursts: 15, burst: 2000, events: 20000, warm: 10000, stream: 100 << 20, held: 1000}
 	if *quick {
-		size = sizes{rounds: 8, calls: 50, burst: 500, events: 4000, warm: 1000, stream: 20 << 20}
+		size = sizes{rounds: 30, calls: 20, bursts: 4, burst: 500, events: 4000, warm: 1000, stream: 20 << 20, held: 200}
 	}
 	stage, err := newStage(ctx)
 	if err != nil {

@@ -18,18 +18,24 @@ const (
 )
 
 // upstreamHandler is a model server that answers at once with what the query asks for: size=N bytes of JSON, or
-// events=N of a stream, gap=D apart, or stream=N bytes of one.
+// events=N of a stream, gap=D apart, or stream=N bytes of one, or hold=1: one event, and then nothing until the caller
+// leaves.
 func upstreamHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		query := r.URL.Query()
 		if n, _ := strconv.Atoi(query.Get("events")); n > 0 {
 			gap, _ := time.ParseDuration(query.Get("gap"))
-			writeEvents(w, n, gap)
+			writeEvents(w, n, gap, true)
 			return
 		}
 		if n, _ := strconv.Atoi(query.Get("stream")); n > 0 {
 			writeStream(w, n)
+			return
+		}
+		if query.Has("hold") {
+			writeEvents(w, 1, 0, false)
+			<-r.Context().Done()
 			return
 		}
 		n, _ := strconv.Atoi(query.Get("size"))
@@ -49,7 +55,7 @@ func answer(size int) []byte {
 
 const oneEvent = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"bench","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}` + "\n\n"
 
-func writeEvents(w http.ResponseWriter, n int, gap time.Duration) {
+func writeEvents(w http.ResponseWriter, n int, gap time.Duration, end bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	ctl := http.NewResponseController(w)
 	for i := range n {
@@ -61,7 +67,9 @@ func writeEvents(w http.ResponseWriter, n int, gap time.Duration) {
 		}
 		_ = ctl.Flush()
 	}
-	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	if end {
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	}
 }
 
 func writeStream(w http.ResponseWriter, size int) {

@@ -22,9 +22,11 @@ type path struct {
 
 // A stage is all processes of a run.
 type stage struct {
-	direct, bare, twin, ours path
-	processes                []*exec.Cmd
-	folder                   string
+	paths         [pathCount]path
+	self, program string // what plays the roles, and the companion
+	upstream      string // its address
+	processes     []*exec.Cmd
+	folder        string
 }
 
 // newStage builds the program, starts everything and waits until it answers.
@@ -41,46 +43,46 @@ func newStage(ctx context.Context) (*stage, error) {
 	return s, nil
 }
 
-func (s *stage) start(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
+func (s *stage) start(ctx context.Context) (err error) {
+	if s.self, err = os.Executable(); err != nil {
 		return err
 	}
-	program := filepath.Join(s.folder, "chatwright-tray")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/chatwright-tray")
+	s.program = filepath.Join(s.folder, "chatwright-tray")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", s.program, "./cmd/chatwright-tray")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the program (run this from the root of the checkout): %w\n%s", err, out)
 	}
-	up, err := freeAddr()
-	if err != nil {
+	if s.upstream, err = freeAddr(); err != nil {
 		return err
 	}
-	if s.direct, err = s.launch(ctx, "direct", up, self, roleUpstream, up); err != nil {
+	if s.paths[direct], err = s.launch(ctx, "direct", s.upstream, s.self, roleUpstream, s.upstream); err != nil {
 		return err
 	}
-	s.direct.pid = 0
-	for _, p := range []*path{&s.bare, &s.twin} {
-		addr, err := freeAddr()
-		if err != nil {
-			return err
-		}
-		if *p, err = s.launch(ctx, roleBare, addr, self, roleBare, addr, "http://"+up); err != nil {
+	s.paths[direct].pid = 0
+	for _, i := range []int{bare, twin, ours} {
+		if s.paths[i], err = s.fresh(ctx, i); err != nil {
 			return err
 		}
 	}
-	s.twin.name = "bare again"
+	return nil
+}
+
+// fresh starts a new process of the kind that is on path i.
+func (s *stage) fresh(ctx context.Context, i int) (path, error) {
 	addr, err := freeAddr()
 	if err != nil {
-		return err
+		return path{}, err
 	}
-	s.ours, err = s.launch(ctx, "ours", addr, program, "--headless", "--addr", addr, "--upstream", "http://"+up+"/v1")
-	return err
+	if i == ours {
+		return s.launch(ctx, "ours", addr, s.program, "--headless", "--addr", addr, "--upstream", "http://"+s.upstream+"/v1")
+	}
+	return s.launch(ctx, "bare", addr, s.self, roleBare, addr, "http://"+s.upstream)
 }
 
 // launch starts a process and waits until something listens on addr.
 func (s *stage) launch(ctx context.Context, name, addr string, argv ...string) (path, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(cmd.Environ(), "CHATWRIGHT_HOME="+filepath.Join(s.folder, "home"))
+	cmd.Env = append(cmd.Environ(), "CHATWRIGHT_HOME="+filepath.Join(s.folder, "home"+strconv.Itoa(len(s.processes))))
 	if err := cmd.Start(); err != nil {
 		return path{}, err
 	}
@@ -120,20 +122,18 @@ func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}}
 }
 
-// processor is the time that a process has used, in user and system mode, by Linux's own account: in steps of 10 ms.
+// processor is the time that a process has used, in user and system mode, by Linux's own account of its threads; 0 for
+// no process and on other systems. Threads that have ended are not in it, but Go keeps its own.
 func processor(pid int) time.Duration {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
+	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
+	var sum int64
+	for _, thread := range threads {
+		text, _ := os.ReadFile(thread)
+		ran, _, _ := strings.Cut(string(text), " ")
+		ns, _ := strconv.ParseInt(ran, 10, 64)
+		sum += ns
 	}
-	_, rest, _ := strings.Cut(string(text), ") ") // the name in front may hold anything
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond
+	return time.Duration(sum)
 }
 
 // resident is the resident memory of a process in MiB, or its peak.
