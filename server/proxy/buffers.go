@@ -2,16 +2,45 @@ package proxy
 
 import "sync"
 
-const bufferSize = 32 << 10
+const (
+	// answerBuffer takes what a socket gives at once, and most answers in a few reads.
+	answerBuffer = 64 << 10
+	// streamBuffer is small: a stream holds its buffer for as long as a model thinks, and its events are smaller.
+	streamBuffer = 4 << 10
+)
 
-// buffers lends the buffers that answers are copied through, so that a call costs no 32 KiB of garbage.
-type buffers struct{ pool sync.Pool }
+// buffers lends the buffers that answers are copied through, so that a call costs no garbage of that size.
+type buffers struct{ answers, streams sync.Pool }
 
 func newBuffers() *buffers {
-	return &buffers{sync.Pool{New: func() any { return new([bufferSize]byte) }}}
+	return &buffers{
+		answers: sync.Pool{New: func() any { return new([answerBuffer]byte) }},
+		streams: sync.Pool{New: func() any { return new([streamBuffer]byte) }},
+	}
 }
 
-// Get and Put make it the BufferPool of a ReverseProxy.
-func (b *buffers) Get() []byte { return b.pool.Get().(*[bufferSize]byte)[:] }
+func (b *buffers) get(stream bool) []byte {
+	if stream {
+		return b.streams.Get().(*[streamBuffer]byte)[:]
+	}
+	return b.answers.Get().(*[answerBuffer]byte)[:]
+}
 
-func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
+func (b *buffers) put(p []byte) {
+	if len(p) == streamBuffer {
+		b.streams.Put((*[streamBuffer]byte)(p))
+	} else {
+		b.answers.Put((*[answerBuffer]byte)(p))
+	}
+}
+
+// Get and Put make the body the BufferPool of its call's ReverseProxy: what peek has read is where it is copied to.
+func (b *answerBody) Get() []byte {
+	if b.buffer == nil {
+		b.buffer = b.call.proxy.buffers.get(b.call.events)
+	}
+	return b.buffer
+}
+
+// Put is nothing: Close gives the buffer back, which an answer that is not copied needs too.
+func (b *answerBody) Put([]byte) {}

@@ -42,7 +42,9 @@ type call struct {
 	timedOut atomic.Bool
 	length   int64
 	meter    *meter.Meter
-	readErr  error // reading the answer ended with it, not with its end
+
+	answerBody answerBody
+	readErr    error // reading the answer ended with it, not with its end
 
 	sent     int // the status that the caller got; 0: none
 	bytesOut int64
@@ -92,7 +94,7 @@ func (c *call) pass(timeout time.Duration) {
 			return err
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.fail(err) },
-		BufferPool:   c.proxy.buffers,
+		BufferPool:   &c.answerBody,
 		ErrorLog:     c.proxy.silent,
 	}
 	if local, ok := c.in.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && c.target.LeadsTo(local) {
@@ -146,13 +148,13 @@ func (c *call) answer(answer *http.Response) error {
 	if c.request != nil {
 		c.meter = c.proxy.reader.Answer(format, answer.Header.Get("Content-Encoding"))
 	}
-	body := &answerBody{call: c, answer: answer, from: answer.Body}
-	answer.Body = body
+	c.answerBody = answerBody{call: c, answer: answer, from: answer.Body}
+	answer.Body = &c.answerBody
 	if c.body.asks != nil {
 		withoutUsage(answer, format)
 	}
 	if !c.streamed {
-		return body.peek()
+		return c.answerBody.peek()
 	}
 	return nil
 }
@@ -176,7 +178,7 @@ type answerBody struct {
 	answer *http.Response
 	from   io.ReadCloser
 
-	buffer []byte // borrowed for peek
+	buffer []byte // borrowed
 	head   []byte // what peek has read and Read has not handed on
 	err    error  // what came behind it
 }
@@ -184,12 +186,12 @@ type answerBody struct {
 // peek reads the first bytes of an answer that is not a stream. Nothing has been sent until then, so an upstream that
 // breaks off can still be answered for with an error.
 func (b *answerBody) peek() error {
-	b.buffer = b.call.proxy.buffers.Get()
+	buffer := b.Get()
 	var n int
 	for n == 0 && b.err == nil {
-		n, b.err = b.read(b.buffer)
+		n, b.err = b.read(buffer)
 	}
-	b.head = b.buffer[:n]
+	b.head = buffer[:n]
 	if n == 0 && !errors.Is(b.err, io.EOF) {
 		return b.err
 	}
@@ -236,7 +238,7 @@ func (b *answerBody) read(p []byte) (int, error) {
 // Close ends the reading.
 func (b *answerBody) Close() error {
 	if b.buffer != nil {
-		b.call.proxy.buffers.Put(b.buffer)
+		b.call.proxy.buffers.put(b.buffer)
 		b.buffer, b.head = nil, nil
 	}
 	return b.from.Close()
