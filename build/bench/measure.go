@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -24,21 +25,26 @@ type sizes struct {
 	held          int // streams that are open at once
 }
 
-// measure runs everything and prints a table.
-func measure(ctx context.Context, s *stage, size sizes, out io.Writer) error {
+// measure runs what only names, or everything, and prints a table.
+func measure(ctx context.Context, s *stage, size sizes, only string, out io.Writer) error {
 	b := &bench{ctx: ctx, client: newClient(), table: newTable(out), size: size, stage: s}
-	for _, step := range []func() error{
-		func() error { return b.latency("1 KiB", 1<<10) },
-		func() error { return b.latency("100 KiB", 100<<10) },
-		b.firstEvent,
-		b.pacedEvents,
-		b.unpacedEvents,
-		func() error { return b.throughput(8) },
-		func() error { return b.throughput(64) },
-		b.memory,
-		b.heldOpen,
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"1k", func() error { return b.latency("1 KiB", 1<<10) }},
+		{"100k", func() error { return b.latency("100 KiB", 100<<10) }},
+		{"first", b.firstEvent},
+		{"paced", b.pacedEvents},
+		{"unpaced", b.unpacedEvents},
+		{"rate", func() error { return errors.Join(b.throughput(8), b.throughput(64)) }},
+		{"memory", b.memory},
+		{"held", b.heldOpen},
 	} {
-		if err := step(); err != nil {
+		if only != "" && only != step.name {
+			continue
+		}
+		if err := step.run(); err != nil {
 			return err
 		}
 	}
@@ -179,21 +185,25 @@ func (b *bench) firstEvent() error {
 }
 
 func (b *bench) pacedEvents() error {
-	const events = 50
+	const events = 100
 	var delay [pathCount][]time.Duration
+	var costs [pathCount][]float64
 	err := b.each(b.size.bursts, func(i int, p path) error {
+		before := processor(p.pid)
 		t, err := b.call(i, p, "?gap=2ms&events="+strconv.Itoa(events), request)
+		costs[i] = append(costs[i], micros(processor(p.pid)-before)/events)
 		delay[i] = append(delay[i], (t.took-t.first)/(events-1))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	var p50 figures
+	var gap, cost figures
 	for i := range delay {
-		p50[i] = quantile(delay[i], 0.5)
+		gap[i], cost[i] = quantile(delay[i], 0.5), median(costs[i])
 	}
-	b.table.whole("gap of events at 2 ms, µs", "%.0f", p50)
+	b.table.whole("gap of events at 2 ms, µs", "%.0f", gap)
+	b.table.whole("cpu/event at 2 ms, µs", "%.1f", cost)
 	return nil
 }
 
@@ -214,7 +224,7 @@ func (b *bench) unpacedEvents() error {
 		rate[i], cost[i] = median(rates[i]), median(costs[i])
 	}
 	b.table.whole("events/s unpaced", "%.0f", rate)
-	b.table.whole("cpu/event, µs", "%.2f", cost)
+	b.table.whole("cpu/event unpaced, µs", "%.2f", cost)
 	return nil
 }
 
