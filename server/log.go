@@ -32,17 +32,21 @@ func (l lineWriter) Write(line []byte) (int, error) {
 // which callers put what they like, keys as well.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.log.Enabled(r.Context(), slog.LevelDebug) {
-			next.ServeHTTP(w, r)
+		if s.log.Enabled(r.Context(), slog.LevelDebug) {
+			s.serveLogged(w, r, next)
 			return
 		}
-		began, seen := time.Now(), &statusWriter{ResponseWriter: w}
-		defer func() {
-			s.log.Debug("request", "method", knownMethod(r.Method), "surface", s.surface(r.URL.Path), "status", seen.status,
-				"ms", time.Since(began).Milliseconds())
-		}()
-		next.ServeHTTP(seen, r)
+		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *Server) serveLogged(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	began, seen := time.Now(), &statusWriter{ResponseWriter: w}
+	defer func() {
+		s.log.Debug("request", "method", knownMethod(r.Method), "surface", s.surface(r.URL.Path), "status", seen.status,
+			"ms", time.Since(began).Milliseconds())
+	}()
+	next.ServeHTTP(seen, r)
 }
 
 // statusWriter remembers the first final status.

@@ -19,13 +19,14 @@ import (
 // call is one call on its way: the ResponseWriter that ReverseProxy writes to, and what is known for the record. All
 // but the body and the repeater belong to the handler's goroutine.
 type call struct {
-	proxy  *Proxy
-	w      http.ResponseWriter
-	in     *http.Request
-	path   string // below the upstream's base URL
-	target *upstream.Target
-	id     string
-	start  time.Time
+	proxy   *Proxy
+	w       http.ResponseWriter
+	control *http.ResponseController // of w
+	in      *http.Request
+	path    string // below the upstream's base URL
+	target  *upstream.Target
+	id      string
+	start   time.Time
 
 	request *meter.Request // nil: the call is not recorded
 	body    requestBody
@@ -44,7 +45,11 @@ type call struct {
 	meter    *meter.Meter
 
 	answerBody answerBody
-	readErr    error // reading the answer ended with it, not with its end
+
+	timer   *time.Timer // of the timeout, if there is one
+	release func()      // ends it
+	whole   bool        // the answer was not broken off
+	readErr error       // reading the answer ended with it, not with its end
 
 	sent     int // the status that the caller got; 0: none
 	bytesOut int64
@@ -56,63 +61,72 @@ type call struct {
 func (p *Proxy) newCall(w http.ResponseWriter, r *http.Request, path string) *call {
 	now := time.Now()
 	c := &call{
-		proxy: p, w: w, in: r, path: path, target: p.cfg.Target(), id: p.ids.next(now), start: now, length: -1,
+		proxy: p, w: w, control: http.NewResponseController(w), in: r, path: path, target: p.cfg.Target(), id: p.ids.next(now), start: now, length: -1,
 	}
 	c.keepOwn()
 	return c
 }
 
 // pass sends the call up and its answer down. A timeout bounds it unless it turns out to be a stream.
+//
+// The functions that are on the stack for as long as a stream is open are kept small, this one among them: net/http needs
+// most of 8 KiB to write a header, and a stack that has grown to 16 KiB stays so.
 func (c *call) pass(timeout time.Duration) {
-	if c.request != nil {
-		c.streamed = c.body.streamed()
-	}
-	up := c.in
-	stopTimer := func() {}
-	if timeout > 0 && !c.streamed {
-		ctx, cancel := context.WithCancel(c.in.Context())
-		defer cancel()
-		timer := time.AfterFunc(timeout, func() {
-			// "stream" may stand at the end of a body that takes a while to go up.
-			if c.request == nil || !c.body.streamed() {
-				c.timedOut.Store(true)
-				cancel()
-			}
-		})
-		stopTimer = func() { timer.Stop() }
-		defer stopTimer()
-		up = c.in.WithContext(ctx)
-	}
-	reverse := httputil.ReverseProxy{
-		Rewrite:   c.rewrite,
-		Transport: &c.repeat,
-		ModifyResponse: func(answer *http.Response) error {
-			err := c.answer(answer)
-			if c.events {
-				stopTimer()
-			}
-			return err
-		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.fail(err) },
-		BufferPool:   &c.answerBody,
-		ErrorLog:     c.proxy.silent,
-	}
 	if local, ok := c.in.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && c.target.LeadsTo(local) {
 		c.fail(errLoop) // each call would make the next, until there are no descriptors left
 		return
 	}
+	reverse, up := c.prepare(timeout)
+	defer c.passed()
+	reverse.ServeHTTP(c, up)
+	c.whole = true
+}
+
+// passed is the end of pass, also when it is broken off, which is a panic.
+func (c *call) passed() {
+	if c.release != nil {
+		c.release()
+	}
+	if !c.whole {
+		c.reset()
+	}
+}
+
+func (c *call) prepare(timeout time.Duration) (*httputil.ReverseProxy, *http.Request) {
 	c.repeat.next, c.repeat.began = c.target.Transport, c.start
 	if c.request != nil {
+		c.streamed = c.body.streamed()
 		c.repeat.body, c.repeat.began = &c.body, c.body.read
 	}
-	whole := false
-	defer func() {
-		if !whole { // breaking off is a panic
-			c.reset()
+	up := c.in
+	if timeout > 0 && !c.streamed {
+		up = c.in.WithContext(c.bound(timeout))
+	}
+	return &httputil.ReverseProxy{
+		Rewrite:        c.rewrite,
+		Transport:      &c.repeat,
+		ModifyResponse: c.answer,
+		ErrorHandler:   func(_ http.ResponseWriter, _ *http.Request, err error) { c.fail(err) },
+		BufferPool:     &c.answerBody,
+		ErrorLog:       c.proxy.silent,
+	}, up
+}
+
+// bound returns a context that ends with the timeout.
+func (c *call) bound(timeout time.Duration) context.Context {
+	ctx, cancel := context.WithCancel(c.in.Context())
+	c.timer = time.AfterFunc(timeout, func() {
+		// "stream" may stand at the end of a body that takes a while to go up.
+		if c.request == nil || !c.body.streamed() {
+			c.timedOut.Store(true)
+			cancel()
 		}
-	}()
-	reverse.ServeHTTP(c, up)
-	whole = true
+	})
+	c.release = func() {
+		c.timer.Stop()
+		cancel()
+	}
+	return ctx
 }
 
 // answer looks at the header of an answer, and sees to it that its body is read on the way.
@@ -143,6 +157,9 @@ func (c *call) answer(answer *http.Response) error {
 		}
 	} else {
 		c.length = answer.ContentLength
+	}
+	if c.events && c.timer != nil {
+		c.timer.Stop()
 	}
 	c.streamed = c.streamed || c.events
 	if c.request != nil {

@@ -71,9 +71,7 @@ func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 		refuseMethod(w, http.MethodPost)
 		return
 	}
-	c := p.newCall(w, r, "/chat/completions")
-	c.request = p.reader.Request()
-	c.body = requestBody{from: r.Body, limit: p.cfg.MaxBody, request: c.request, read: c.start}
+	c := p.newChat(w, r)
 	// Deferred, so that a call that is broken off is recorded too: breaking off is a panic (http.ErrAbortHandler) that
 	// must reach net/http.
 	defer func() { p.cfg.End(c.record()) }()
@@ -96,6 +94,13 @@ func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 	if c.sent == 0 {
 		panic(http.ErrAbortHandler) // the caller is gone; should they still listen, no answer must look like one
 	}
+}
+
+func (p *Proxy) newChat(w http.ResponseWriter, r *http.Request) *call {
+	c := p.newCall(w, r, "/chat/completions")
+	c.request = p.reader.Request()
+	c.body = requestBody{from: r.Body, limit: p.cfg.MaxBody, request: c.request, read: c.start}
+	return c
 }
 
 func (p *Proxy) models(w http.ResponseWriter, r *http.Request) {

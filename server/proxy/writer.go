@@ -27,13 +27,22 @@ func (c *call) Header() http.Header { return c.w.Header() }
 
 // WriteHeader sends the status: at once when what follows comes bit by bit.
 func (c *call) WriteHeader(status int) {
+	c.prepareHeader(status)
+	if status >= http.StatusOK || c.in.ProtoAtLeast(1, 1) { // HTTP/1.0 has no answers before the answer
+		c.w.WriteHeader(status)
+	}
+	if status >= http.StatusOK && c.streamed {
+		_ = c.control.Flush() // a caller who is gone shows at the first write
+	}
+}
+
+// prepareHeader is apart from WriteHeader so that little is on the stack when net/http writes the header, which takes
+// 3 KiB of it: a stack that has grown stays so for as long as the stream is open.
+func (c *call) prepareHeader(status int) {
 	h := c.w.Header()
-	if status < 200 && status != http.StatusSwitchingProtocols {
+	if status < http.StatusOK {
 		dropUpstreamOnly(h)
 		c.informed = true
-		if c.in.ProtoAtLeast(1, 1) { // HTTP/1.0 has no answers before the answer
-			c.w.WriteHeader(status)
-		}
 		return
 	}
 	if c.informed {
@@ -45,10 +54,6 @@ func (c *call) WriteHeader(status int) {
 		h["Content-Type"] = nil // or net/http would guess one
 	}
 	c.sent = status
-	c.w.WriteHeader(status)
-	if c.streamed {
-		_ = http.NewResponseController(c.w).Flush() // a caller who is gone shows at the first write
-	}
 }
 
 // Write sends bytes of the answer. ReverseProxy flushes streams and answers of unknown length; here the others are. The
@@ -57,7 +62,7 @@ func (c *call) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.bytesOut += int64(n)
 	if err == nil && c.bytesOut <= c.length {
-		err = http.NewResponseController(c.w).Flush()
+		err = c.control.Flush()
 	}
 	if err != nil {
 		c.writeErr = err
@@ -71,7 +76,7 @@ func (c *call) reset() {
 	if c.in.ProtoAtLeast(1, 1) || c.length >= 0 {
 		return
 	}
-	conn, _, err := http.NewResponseController(c.w).Hijack()
+	conn, _, err := c.control.Hijack()
 	if err != nil {
 		return // net/http closes it
 	}
