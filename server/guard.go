@@ -66,6 +66,13 @@ var (
 )
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.admits(w, r) {
+		g.next(w, r) // with little on the stack: it may be a stream that is open for hours
+	}
+}
+
+// admits reports whether the request may go on. If not, it has been answered.
+func (g *guard) admits(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h["Vary"] = varyOrigin
 	origins := r.Header["Origin"]
@@ -94,8 +101,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("WWW-Authenticate", `Basic realm="chatwright", charset="UTF-8"`)
 		refuse(w, r, http.StatusUnauthorized, "token_required", "a token is required: send it as Authorization: Bearer …, or as X-Chatwright-Token")
 	default:
-		g.next(w, r)
+		return true
 	}
+	return false
 }
 
 // refuse answers without having read the body, and ends the connection: what else is on it is not to be trusted.

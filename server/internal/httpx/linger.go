@@ -25,20 +25,20 @@ func Lingering(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		control := http.NewResponseController(w)
-		// What is proxied needs this too: an upstream may answer before it has taken the whole body. net/http would read
-		// the rest itself while the transport does, and one of them would find the connection closed.
-		_ = control.EnableFullDuplex() // HTTP/2 and recorders need no leave
-		body := &lingeringBody{from: r.Body}
-		answer := &lingeringWriter{ResponseWriter: w, body: body}
-		r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own request again
-		r.Body = body
+		answer, r := newLingering(w, r)
 		next.ServeHTTP(answer, r)
-		answer.begin()
-		if !body.ended.Load() {
-			body.linger(control)
-		}
+		answer.end()
 	})
+}
+
+func newLingering(w http.ResponseWriter, r *http.Request) (*lingeringWriter, *http.Request) {
+	// What is proxied needs this too: an upstream may answer before it has taken the whole body. net/http would read
+	// the rest itself while the transport does, and one of them would find the connection closed.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 and recorders need no leave
+	body := &lingeringBody{from: r.Body}
+	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own request again
+	r.Body = body
+	return &lingeringWriter{ResponseWriter: w, body: body}, r
 }
 
 // lingeringWriter ends the connection with an answer that begins before the body has ended. With full duplex net/http
@@ -51,6 +51,14 @@ type lingeringWriter struct {
 
 // Unwrap lets http.ResponseController reach the writer below.
 func (w *lingeringWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// end is called when the handler has returned.
+func (w *lingeringWriter) end() {
+	w.begin()
+	if !w.body.ended.Load() {
+		w.body.linger(http.NewResponseController(w.ResponseWriter))
+	}
+}
 
 func (w *lingeringWriter) begin() {
 	if !w.begun && !w.body.ended.Load() {
