@@ -19,6 +19,9 @@ const (
 	idleConns = 64
 	// dialTimeout bounds connecting, never waiting for an answer: a model may think for minutes.
 	dialTimeout = 10 * time.Second
+	// writeBuffer takes a header with a short body; longer bodies pass it by. A connection holds it for as long as its
+	// stream is open.
+	writeBuffer = 2 << 10
 	// maxAnswerHeader bounds the header of an answer.
 	maxAnswerHeader = 1 << 20
 )
@@ -34,6 +37,7 @@ func newTransport(host string) *http.Transport {
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: maxAnswerHeader,
+		WriteBufferSize:        writeBuffer,
 		ForceAttemptHTTP2:      true, // a DialContext of one's own would switch it off
 		// A dead HTTP/2 connection shows by its pings; TCP keep-alive does the same for HTTP/1.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
