@@ -27,24 +27,24 @@ type sizes struct {
 
 // measure runs what only names, or everything, and prints a table.
 func measure(ctx context.Context, s *stage, size sizes, only string, out io.Writer) error {
-	b := &bench{ctx: ctx, client: newClient(), table: newTable(out), size: size, stage: s}
+	b := &bench{client: newClient(), table: newTable(out), size: size, stage: s}
 	for _, step := range []struct {
 		name string
-		run  func() error
+		run  func(context.Context) error
 	}{
-		{"1k", func() error { return b.latency("1 KiB", 1<<10) }},
-		{"100k", func() error { return b.latency("100 KiB", 100<<10) }},
+		{"1k", func(ctx context.Context) error { return b.latency(ctx, "1 KiB", 1<<10) }},
+		{"100k", func(ctx context.Context) error { return b.latency(ctx, "100 KiB", 100<<10) }},
 		{"first", b.firstEvent},
 		{"paced", b.pacedEvents},
 		{"unpaced", b.unpacedEvents},
-		{"rate", func() error { return errors.Join(b.throughput(8), b.throughput(64)) }},
+		{"rate", func(ctx context.Context) error { return errors.Join(b.throughput(ctx, 8), b.throughput(ctx, 64)) }},
 		{"memory", b.memory},
 		{"held", b.heldOpen},
 	} {
 		if only != "" && only != step.name {
 			continue
 		}
-		if err := step.run(); err != nil {
+		if err := step.run(ctx); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,6 @@ func measure(ctx context.Context, s *stage, size sizes, only string, out io.Writ
 }
 
 type bench struct {
-	ctx    context.Context // of the whole run: this program has no other
 	client *http.Client
 	table  *table
 	size   sizes
@@ -90,9 +89,9 @@ type timing struct {
 }
 
 // call makes one call over path i, again where it breaks.
-func (b *bench) call(i int, p path, query, body string) (t timing, err error) {
+func (b *bench) call(ctx context.Context, i int, p path, query, body string) (t timing, err error) {
 	for range tryCalls {
-		if t, err = b.callOnce(p.url+query, body); err == nil || b.ctx.Err() != nil {
+		if t, err = b.callOnce(ctx, p.url+query, body); err == nil || ctx.Err() != nil {
 			return t, err
 		}
 		b.broken[i].Add(1)
@@ -100,9 +99,9 @@ func (b *bench) call(i int, p path, query, body string) (t timing, err error) {
 	return t, err
 }
 
-func (b *bench) callOnce(url, body string) (t timing, err error) {
+func (b *bench) callOnce(ctx context.Context, url, body string) (t timing, err error) {
 	begun := time.Now()
-	resp, err := b.open(b.ctx, url, body)
+	resp, err := b.open(ctx, url, body)
 	if err != nil {
 		return t, err
 	}
@@ -136,14 +135,14 @@ func (b *bench) open(ctx context.Context, url, body string) (*http.Response, err
 }
 
 // latency measures calls one after another: the whole time, and the processor time of the process on the way.
-func (b *bench) latency(name string, bytes int) error {
+func (b *bench) latency(ctx context.Context, name string, bytes int) error {
 	var times [pathCount][]time.Duration
 	var used [pathCount]time.Duration
 	query := "?size=" + strconv.Itoa(bytes)
 	err := b.each(b.size.rounds, func(i int, p path) error {
 		before := processor(p.pid)
 		for range b.size.calls {
-			t, err := b.call(i, p, query, request)
+			t, err := b.call(ctx, i, p, query, request)
 			if err != nil {
 				return err
 			}
@@ -166,10 +165,10 @@ func (b *bench) latency(name string, bytes int) error {
 	return nil
 }
 
-func (b *bench) firstEvent() error {
+func (b *bench) firstEvent(ctx context.Context) error {
 	var first [pathCount][]time.Duration
 	err := b.each(b.size.rounds, func(i int, p path) error {
-		t, err := b.call(i, p, "?gap=1ms&events=2", request)
+		t, err := b.call(ctx, i, p, "?gap=1ms&events=2", request)
 		first[i] = append(first[i], t.first)
 		return err
 	})
@@ -184,13 +183,13 @@ func (b *bench) firstEvent() error {
 	return nil
 }
 
-func (b *bench) pacedEvents() error {
+func (b *bench) pacedEvents(ctx context.Context) error {
 	const events = 100
 	var delay [pathCount][]time.Duration
 	var costs [pathCount][]float64
 	err := b.each(b.size.bursts, func(i int, p path) error {
 		before := processor(p.pid)
-		t, err := b.call(i, p, "?gap=2ms&events="+strconv.Itoa(events), request)
+		t, err := b.call(ctx, i, p, "?gap=2ms&events="+strconv.Itoa(events), request)
 		costs[i] = append(costs[i], micros(processor(p.pid)-before)/events)
 		delay[i] = append(delay[i], (t.took-t.first)/(events-1))
 		return err
@@ -207,11 +206,11 @@ func (b *bench) pacedEvents() error {
 	return nil
 }
 
-func (b *bench) unpacedEvents() error {
+func (b *bench) unpacedEvents(ctx context.Context) error {
 	var rates, costs [pathCount][]float64
 	err := b.each(b.size.bursts, func(i int, p path) error {
 		before := processor(p.pid)
-		t, err := b.call(i, p, "?events="+strconv.Itoa(b.size.events), request)
+		t, err := b.call(ctx, i, p, "?events="+strconv.Itoa(b.size.events), request)
 		costs[i] = append(costs[i], micros(processor(p.pid)-before)/float64(b.size.events))
 		rates[i] = append(rates[i], float64(b.size.events)/t.took.Seconds())
 		return err
@@ -229,7 +228,7 @@ func (b *bench) unpacedEvents() error {
 }
 
 // throughput measures calls a second with many callers.
-func (b *bench) throughput(callers int) error {
+func (b *bench) throughput(ctx context.Context, callers int) error {
 	var rates [pathCount][]float64
 	err := b.each(b.size.bursts, func(i int, p path) error {
 		var wg sync.WaitGroup
@@ -239,7 +238,7 @@ func (b *bench) throughput(callers int) error {
 		for range callers {
 			wg.Go(func() {
 				for range calls {
-					if _, err := b.call(i, p, "?size=1024", request); err != nil {
+					if _, err := b.call(ctx, i, p, "?size=1024", request); err != nil {
 						failed <- err
 						return
 					}

@@ -10,25 +10,25 @@ import (
 
 // memory looks at the resident memory of the two kinds of proxies: idle, after many calls, and its peak under a long
 // stream and a large body.
-func (b *bench) memory() error {
+func (b *bench) memory(ctx context.Context) error {
 	var idle, after, down, up [2]float64
 	for at, i := range []int{bare, ours} {
-		p, err := b.stage.fresh(b.ctx, i)
+		p, err := b.stage.fresh(ctx, i)
 		if err != nil {
 			return err
 		}
 		idle[at] = resident(p.pid, "VmRSS")
 		for range b.size.warm {
-			if _, err := b.call(i, p, "?size=1024", request); err != nil {
+			if _, err := b.call(ctx, i, p, "?size=1024", request); err != nil {
 				return err
 			}
 		}
 		after[at] = resident(p.pid, "VmRSS")
-		if down[at], err = b.peak(i, "?stream="+strconv.Itoa(b.size.stream), request, int64(b.size.stream)); err != nil {
+		if down[at], err = b.peak(ctx, i, "?stream="+strconv.Itoa(b.size.stream), request, int64(b.size.stream)); err != nil {
 			return fmt.Errorf("%s: a long stream: %w", p.name, err)
 		}
 		image := `{"model":"bench","messages":[{"role":"user","content":"` + strings.Repeat("a", 20<<20) + `"}]}`
-		if up[at], err = b.peak(i, "?size=1024", image, 1); err != nil {
+		if up[at], err = b.peak(ctx, i, "?size=1024", image, 1); err != nil {
 			return fmt.Errorf("%s: a large body: %w", p.name, err)
 		}
 	}
@@ -44,26 +44,26 @@ func (b *bench) memory() error {
 const warmUp = 200
 
 // peak is how far the peak of resident memory rises by one call to a fresh process. The answer must have that many bytes.
-func (b *bench) peak(i int, query, body string, bytes int64) (float64, error) {
-	p, err := b.warm(i)
+func (b *bench) peak(ctx context.Context, i int, query, body string, bytes int64) (float64, error) {
+	p, err := b.warm(ctx, i)
 	if err != nil {
 		return 0, err
 	}
 	before := resident(p.pid, "VmHWM")
-	t, err := b.call(i, p, query, body)
+	t, err := b.call(ctx, i, p, query, body)
 	if err == nil && t.bytes < bytes {
 		err = fmt.Errorf("the answer has %d bytes of %d", t.bytes, bytes)
 	}
 	return resident(p.pid, "VmHWM") - before, err
 }
 
-func (b *bench) warm(i int) (path, error) {
-	p, err := b.stage.fresh(b.ctx, i)
+func (b *bench) warm(ctx context.Context, i int) (path, error) {
+	p, err := b.stage.fresh(ctx, i)
 	if err != nil {
 		return p, err
 	}
 	for range warmUp {
-		if _, err := b.call(i, p, "?size=1024", request); err != nil {
+		if _, err := b.call(ctx, i, p, "?size=1024", request); err != nil {
 			return p, err
 		}
 	}
@@ -71,16 +71,16 @@ func (b *bench) warm(i int) (path, error) {
 }
 
 // heldOpen measures what a stream costs that has begun and goes on, on processes that keep many of them.
-func (b *bench) heldOpen() error {
+func (b *bench) heldOpen(ctx context.Context) error {
 	var each [2]float64
 	for at, i := range []int{bare, ours} {
-		p, err := b.warm(i)
+		p, err := b.warm(ctx, i)
 		if err != nil {
 			return err
 		}
 		before := resident(p.pid, "VmRSS")
-		ctx, leave := context.WithCancel(b.ctx)
-		err = b.hold(ctx, p)
+		open, leave := context.WithCancel(ctx)
+		err = b.hold(open, p)
 		each[at] = (resident(p.pid, "VmRSS") - before) * 1024 / float64(b.size.held)
 		leave()
 		if err != nil {

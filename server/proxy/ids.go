@@ -16,7 +16,8 @@ func (i *ids) next(now time.Time) string {
 		last := i.last.Load()
 		n = max(n, last+1)
 		if i.last.CompareAndSwap(last, n) {
-			return "call_" + strconv.FormatInt(n, 32) // 12 digits from 2006 until 2106
+			var room [24]byte
+			return string(strconv.AppendInt(append(room[:0], "call_"...), n, 32)) // 12 digits from 2006 until 2106
 		}
 	}
 }

@@ -35,17 +35,17 @@ func newLingering(w http.ResponseWriter, r *http.Request) (*lingeringWriter, *ht
 	// What is proxied needs this too: an upstream may answer before it has taken the whole body. net/http would read
 	// the rest itself while the transport does, and one of them would find the connection closed.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 and recorders need no leave
-	body := &lingeringBody{from: r.Body}
+	answer := &lingeringWriter{ResponseWriter: w, body: lingeringBody{from: r.Body}}
 	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own request again
-	r.Body = body
-	return &lingeringWriter{ResponseWriter: w, body: body}, r
+	r.Body = &answer.body
+	return answer, r
 }
 
 // lingeringWriter ends the connection with an answer that begins before the body has ended. With full duplex net/http
 // would take what is left of the body for the next request.
 type lingeringWriter struct {
 	http.ResponseWriter
-	body  *lingeringBody
+	body  lingeringBody
 	begun bool
 }
 

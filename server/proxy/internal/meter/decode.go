@@ -28,8 +28,8 @@ type decoder struct {
 	done chan struct{}
 }
 
-// newDecoder returns a decoder for the coding that hands on to read, or nil when there is nothing to decode.
-func newDecoder(coding string, read func([]byte)) *decoder {
+// newDecoder returns a decoder for the coding that hands on to m, or nil when there is nothing to decode.
+func newDecoder(coding string, m *Meter) *decoder {
 	coding = strings.ToLower(strings.TrimSpace(coding))
 	if coding == "" || coding == "identity" {
 		return nil
@@ -38,7 +38,7 @@ func newDecoder(coding string, read func([]byte)) *decoder {
 	d := &decoder{pipe: writer, done: make(chan struct{})}
 	go func() {
 		defer close(d.done)
-		decode(coding, reader, read)
+		decode(coding, reader, m.read)
 		_, _ = io.Copy(io.Discard, reader) // after an error too: the relay must not wait
 	}()
 	return d

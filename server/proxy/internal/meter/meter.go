@@ -42,7 +42,7 @@ func (r *Reader) Answer(format Format, coding string) *Meter {
 	m := &Meter{format: format}
 	m.answer.init(r.answers, time.Now)
 	m.events.sink = &m.answer
-	m.decode = newDecoder(coding, m.read)
+	m.decode = newDecoder(coding, m)
 	return m
 }
 
