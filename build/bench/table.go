@@ -68,9 +68,13 @@ func (t *table) added(name string, f figures) {
 	t.cells(append(cells, ratio(again, other), ratio(us, (again+other)/2))...)
 }
 
-// pair prints a figure that only the proxies have, one of each kind.
+// pair prints a figure of memory, which is looked at for one proxy of each kind. Less than half a unit is noise.
 func (t *table) pair(name, format string, bare, ours float64) {
-	t.cells(name, "", fmt.Sprintf(format, bare), "", fmt.Sprintf(format, ours), "", ratio(ours, bare))
+	to := unknown
+	if bare >= 0.5 {
+		to = ratio(ours, bare)
+	}
+	t.cells(name, "", fmt.Sprintf(format, bare), "", fmt.Sprintf(format, ours), "", to)
 }
 
 func ratio(a, b float64) string {

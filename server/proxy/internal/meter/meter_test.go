@@ -316,3 +316,12 @@ func TestMemoryDoesNotGrowWithTheAnswer(t *testing.T) { // gateway.md 4, 9
 		t.Errorf("a data line of 4 MiB: got %d tokens and %d bytes allocated; want 4 and next to none", got.Completion, bytes)
 	}
 }
+
+// An event that breaks off inside a surrogate pair does not reach into the next.
+func TestHalfAPairAtTheEndOfAnEvent(t *testing.T) {
+	m := meter.NewReader().Answer(meter.EventStream, "")
+	m.Write([]byte("data: {\"model\":\"\\ud83d\n\ndata: {\"model\":\"m\",\"choices\":[]}\n\n"))
+	if got := m.Close(); got.Model != "m" {
+		t.Errorf("model: got %q, want %q", got.Model, "m")
+	}
+}
