@@ -216,7 +216,8 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 		if localsock.NobodyListens(err) {
 			return nil, hint.With(notRunningError{err}, "start it with: chatwright-tray start")
 		}
-		if dial, ok := errors.AsType[*net.OpError](err); ctx.Err() == nil && !(ok && dial.Op == "dial") {
+		dial, ok := errors.AsType[*net.OpError](err)
+		if connected := !ok || dial.Op != "dial"; connected && ctx.Err() == nil {
 			err = fmt.Errorf("%w: %w", ErrHungUp, err)
 		}
 		return nil, fmt.Errorf("asking the daemon: %w", err)
