@@ -31,5 +31,7 @@
 //	ui.go           what "/" serves; csp.go, mime.go            control     the control socket, with client and protocol
 //	datastate.go    /datastate/query; fixtures.go, its store    watch       a value whose readers are woken
 //	daemon.go       the detached process; pidfile.go            hint        errors that name the way out
+//	                                                            history     the calls of ninety days, in SQLite
+//	                                                            telemetry   calls told to an OpenTelemetry collector
 //	                                                            wholefile   files that appear whole
 package server
