@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"bufio"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +70,51 @@ func TestOriginalFault_NoBodyLimit(t *testing.T) {
 	declared, _ := raw(t, plain, "POST "+chatPath+" HTTP/1.1\r\nHost: ADDR\r\nContent-Length: 67108865\r\n\r\n")
 	if declared.Status != 413 || !strings.Contains(declared.Body, "64 MiB") {
 		t.Errorf("got %d %s, want 413 with 64 MiB", declared.Status, declared.Body)
+	}
+}
+
+// A thousand streams that are open and slow do not keep /health from answering within a second, and each ends whole.
+func TestAThousandSlowStreams(t *testing.T) {
+	const streams = 1000
+	finish := make(chan struct{})
+	p := servertest.NewProvider(t, map[string]servertest.Scenario{"slow": {
+		Pieces: []string{"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: [DONE]\n\n"}, Next: finish,
+	}})
+	r := servertest.Start(t, server.Config{UpstreamBaseURL: p.BaseURL("slow")})
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	begun := make(chan error, streams)
+	ended := make(chan error, streams)
+	for range streams {
+		go func() {
+			answer, err := client.Post(r.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"stream":true}`))
+			if err != nil {
+				begun <- err
+				ended <- err
+				return
+			}
+			defer answer.Body.Close()
+			body := bufio.NewReader(answer.Body)
+			_, err = body.ReadString('\n')
+			begun <- err
+			_, err = io.ReadAll(body)
+			ended <- err
+		}()
+	}
+	for range streams {
+		if err := <-begun; err != nil {
+			t.Fatalf("a stream did not begin: %v", err)
+		}
+	}
+	asked := time.Now()
+	ask(t, r, "GET", "/health", "")
+	if took := time.Since(asked); took > time.Second {
+		t.Errorf("/health behind %d open streams: answered after %v", streams, took)
+	}
+	close(finish)
+	for range streams {
+		if err := <-ended; err != nil {
+			t.Fatalf("a stream did not end whole: %v", err)
+		}
 	}
 }
