@@ -167,8 +167,10 @@ func TestAClickedRowChangesInTimeUnderLoad(t *testing.T) {
 	clicked := time.Now()
 	c.show(state)
 	item.AwaitLabel(t, soon, "Server/Stopping")
-	if took := monitor.Signals()[0].At.Sub(clicked); took > 100*time.Millisecond {
-		t.Errorf("the row changed after %v, want at most 100 ms", took)
+	// The 100 ms are held by the Pacer's own tests, without a clock. Here a row that had to wait for the budget of layout
+	// updates would take up to 1.1 s, and a machine that is busy with other tests takes some of the difference.
+	if took := monitor.First(t, soon).At.Sub(clicked); took > 500*time.Millisecond {
+		t.Errorf("the row changed after %v: it waited for the budget", took)
 	}
 	c.ends(soon)
 }
@@ -300,19 +302,24 @@ func TestEveryStartHasIconTitleAndTooltip(t *testing.T) {
 func TestOpeningTheMenuBringsRecentCallsUpToDate(t *testing.T) {
 	c, item, bus := started(t, busyState(1))
 	monitor := bus.Monitor(t)
-	begin := time.Now()
-	next := busyState(1)
-	next.Recent[0].Model = "another"
-	next.Recent[0].Verdict = "cancelled"
-	c.show(next)
-	item.AwaitLabel(t, soon, "Last: another*") // so the program has heard of it
-	monitor.Reset()
-	item.Open(t)
-	item.AwaitLabel(t, soon, "Recent calls/00:00:01 another*")
-	if took := monitor.Signals()[0].At.Sub(begin); took > 900*time.Millisecond {
-		t.Errorf("the list was brought up to date after %v, which is not because of the opening", took)
+	// By itself the list never follows before a second has passed, so one opening that was faster proves the case; a
+	// machine that stalls gets another try.
+	for try := range 3 {
+		model := fmt.Sprintf("another-%d", try)
+		next := busyState(1)
+		next.Recent[0].Model, next.Recent[0].Verdict = model, "cancelled"
+		begin := time.Now()
+		c.show(next)
+		item.AwaitLabel(t, soon, "Last: "+model+"*") // so the program has heard of it
+		monitor.Reset()
+		item.Open(t)
+		item.AwaitLabel(t, soon, "Recent calls/00:00:01 "+model+"*")
+		if monitor.First(t, soon).At.Sub(begin) < 900*time.Millisecond {
+			c.ends(soon)
+			return
+		}
 	}
-	c.ends(soon)
+	t.Error("the list did not follow the opening: it came a second later each time")
 }
 
 func TestTheWholeMenuIsThereInOneReadOfTheLabels(t *testing.T) {

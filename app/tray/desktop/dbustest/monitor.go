@@ -77,6 +77,21 @@ func (m *Monitor) Signals() []Signal {
 	return append([]Signal(nil), m.signals...)
 }
 
+// First waits for the first signal since the monitor began or was reset. What a program has changed can be read from it
+// before the signal has reached the monitor.
+func (m *Monitor) First(t testing.TB, timeout time.Duration) Signal {
+	t.Helper()
+	for deadline := time.Now().Add(timeout); ; {
+		if signals := m.Signals(); len(signals) > 0 {
+			return signals[0]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no signal came within %v", timeout)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Reset forgets what was seen.
 func (m *Monitor) Reset() {
 	m.mu.Lock()
