@@ -297,18 +297,20 @@ func TestACallerWhoLeaves(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			ended := make(chan struct{})
+			passed, ended := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(ended)
 				answer, err := f.sendWith(ctx, http.MethodPost, "/chat/completions", strings.NewReader(`{"model":"m","stream":true}`))
 				if err == nil {
+					_, _ = io.CopyN(io.Discard, answer.Body, int64(len(strings.Join(c.events, ""))))
+					close(passed)
 					_, _ = io.Copy(io.Discard, answer.Body)
 					answer.Body.Close()
 				}
 			}()
 			<-started
 			if c.events != nil {
-				time.Sleep(50 * time.Millisecond) // so that the events have passed
+				<-passed // the caller has what it leaves in the middle of, and so the record has seen it
 			}
 			left := time.Now()
 			cancel()
