@@ -41,11 +41,7 @@ never changed. What a terminal would obey is replaced by a dot in every text.`,
 }
 
 func (c *cli) export(ctx context.Context, which selection, file string) error {
-	q, err := which.query(time.Now())
-	if err != nil {
-		return err
-	}
-	ask, done, err := c.history(ctx)
+	q, ask, done, err := c.selected(ctx, which)
 	if err != nil {
 		return err
 	}

@@ -106,13 +106,18 @@ func eachPage(ctx context.Context, ask askHistory, q protocol.HistoryQuery, show
 	}
 }
 
+// selected returns the question that a selection of recorded calls is, and whom to ask; done ends the asking.
+func (c *cli) selected(ctx context.Context, which selection) (q protocol.HistoryQuery, ask askHistory, done func(), err error) {
+	if q, err = which.query(time.Now()); err != nil {
+		return q, nil, nil, err
+	}
+	ask, done, err = c.history(ctx)
+	return q, ask, done, err
+}
+
 // listHistory lists recorded calls as "calls" lists those of this run.
 func (c *cli) listHistory(ctx context.Context, which selection, asJSON bool) error {
-	q, err := which.query(time.Now())
-	if err != nil {
-		return err
-	}
-	ask, done, err := c.history(ctx)
+	q, ask, done, err := c.selected(ctx, which)
 	if err != nil {
 		return err
 	}
