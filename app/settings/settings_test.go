@@ -14,6 +14,7 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/servertest"
 )
 
 // sources are what a test gives Load.
@@ -315,7 +316,7 @@ func TestSizesReadAsAPersonWritesThem(t *testing.T) {
 func TestPathsStartWhereTheirSourceIs(t *testing.T) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		t.Skip(err)
+		servertest.Missing(t, "no home folder: set HOME ("+err.Error()+")")
 	}
 	in := sources{file: "ui-dir = \"ui\"\ndatastate-fixtures = \"~/f.json\"\n", env: map[string]string{"CHATWRIGHT_SERVER_REMOTE_TOKEN_FILE": "token"}, flags: []string{"--state-dir=~/x"}}.input(t)
 	in.Dir = t.TempDir()

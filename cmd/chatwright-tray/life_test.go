@@ -92,7 +92,7 @@ func daemonsOf(t *testing.T, home string, pid int) (found []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil || len(files) == 0 {
-		t.Skip("the system does not list processes under /proc")
+		servertest.Missing(t, "the system does not list processes under /proc: mount it (mount -t proc proc /proc)")
 	}
 	for _, file := range files {
 		environ, err := os.ReadFile(file)

@@ -131,7 +131,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, ok := decode(data)
 		if !ok {
-			t.Skip()
+			return // no value, so nothing is claimed of it
 		}
 		once := datastate.CanonicalJSON(v)
 		again, ok := decode([]byte(once))
@@ -154,7 +154,7 @@ func FuzzCompareNumbers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if !isNumber(a) || !isNumber(b) {
-			t.Skip()
+			return // nothing is claimed of what is no number
 		}
 		got := datastate.CompareValues(num(a), num(b))
 		if back := datastate.CompareValues(num(b), num(a)); back != -got {
