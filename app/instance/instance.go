@@ -62,10 +62,14 @@ func Running(ctx context.Context, p paths.Paths) (*client.Client, protocol.Disco
 	}
 	switch {
 	case err == nil && d.InstanceID == "":
-		if d, err = describe(ctx, c, version); err != nil {
+		d, err = describe(ctx, c, version)
+		switch {
+		case err == nil:
+			return c, d, nil
+		case hungUp(err) || errors.Is(err, client.ErrNotRunning): // it is ending, and was gone before the second question
+		default:
 			return nil, protocol.Discovery{}, fmt.Errorf("asking the daemon which it is: %w", err)
 		}
-		return c, d, nil
 	case err == nil && version.InstanceID == d.InstanceID:
 		return c, d, nil
 	case err == nil: // somebody else answers there: what daemon.json names has ended

@@ -4,8 +4,10 @@ package instance_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"testing"
@@ -74,6 +76,28 @@ func startDaemon(t *testing.T, p paths.Paths, id string, discovery bool) *daemon
 	return d
 }
 
+// endsAfterVersion listens as a daemon does that has removed its daemon.json, says who it is, and is gone then.
+func endsAfterVersion(t *testing.T, p paths.Paths) {
+	t.Helper()
+	ln, err := net.Listen("unix", p.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/version" {
+			panic(http.ErrAbortHandler)
+		}
+		_ = json.NewEncoder(w).Encode(protocol.VersionInfo{InstanceID: "abc"})
+	}
+	daemon := &http.Server{Handler: http.HandlerFunc(answer), ReadHeaderTimeout: time.Second}
+	done := make(chan error, 1)
+	go func() { done <- daemon.Serve(ln) }()
+	t.Cleanup(func() {
+		_ = daemon.Close()
+		<-done
+	})
+}
+
 func writeDiscovery(t *testing.T, p paths.Paths, id string) {
 	t.Helper()
 	if err := instance.WriteDiscovery(p.Discovery, protocol.Discovery{InstanceID: id, PID: 4711, Socket: p.Socket}); err != nil {
@@ -120,6 +144,11 @@ func TestRunningTellsAliveAbsentStaleAndSilentApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, instance.ErrStale},
+		{"one that ends between two questions", func(t *testing.T, p paths.Paths) { endsAfterVersion(t, p) }, instance.ErrAbsent},
+		{"one that ends between two questions, and holds the lock still", func(t *testing.T, p paths.Paths) {
+			hold(t, p)
+			endsAfterVersion(t, p)
+		}, instance.ErrStarting},
 		{"another instance on the socket", func(t *testing.T, p paths.Paths) {
 			startDaemon(t, p, "abc", false)
 			writeDiscovery(t, p, "gone")
