@@ -4,11 +4,12 @@ package desktop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"chatwright.dev/tray/app/sessionbus"
 )
 
 // probeTimeout is how long the session bus may take for all of connect, handshake and the first question.
@@ -20,8 +21,6 @@ const (
 	ownerChanged = busName + ".NameOwnerChanged"
 )
 
-var errSilent = errors.New("it does not answer")
-
 // bus is a connection of our own to the session bus. The toolkit shares and closes the connection of godbus that
 // dbus.SessionBus returns, cannot bear a bus that is missing, and does not notice one that ends; so it is not let near
 // a bus before this connection has seen it answer, nor after this connection has seen it end.
@@ -31,41 +30,17 @@ type bus struct {
 	watched bool // a panel takes icons, as of the last look
 }
 
-// dialBus connects to the session bus that is there. It never starts one: with dbus-launch on PATH and no address,
-// godbus would.
+// dialBus connects to the session bus that is there, within probeTimeout.
 func dialBus(ctx context.Context) (*bus, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	life, end := context.WithCancel(context.Background()) // of the connection, which outlives the probe
-	type result struct {
-		bus *bus
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		b, err := connect(life)
-		if err != nil {
-			end()
-		}
-		done <- result{b, err}
-	}()
-	select {
-	case r := <-done:
-		return r.bus, r.err
-	case <-ctx.Done():
-		end() // closes the connection under the handshake, and so ends the goroutine
-		return nil, errSilent
-	}
-}
-
-func connect(life context.Context) (*bus, error) {
-	conn, err := dbus.SessionBusPrivateNoAutoStartup(dbus.WithContext(life))
+	conn, err := sessionbus.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b := &bus{conn: conn, signals: make(chan *dbus.Signal, 8)}
-	if err := b.greet(life); err != nil {
-		conn.Close()
+	if err := b.greet(ctx); err != nil {
+		b.close()
 		return nil, err
 	}
 	return b, nil
@@ -73,12 +48,6 @@ func connect(life context.Context) (*bus, error) {
 
 // greet asks to be told of a watcher before it asks whether there is one, so that none slips through between the two.
 func (b *bus) greet(ctx context.Context) error {
-	if err := b.conn.Auth(nil); err != nil {
-		return fmt.Errorf("authenticating: %w", err)
-	}
-	if err := b.conn.Hello(); err != nil {
-		return fmt.Errorf("greeting: %w", err)
-	}
 	b.conn.Signal(b.signals)
 	if err := b.conn.AddMatchSignalContext(ctx, watcherRule()...); err != nil {
 		return fmt.Errorf("asking for news of panels: %w", err)

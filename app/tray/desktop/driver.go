@@ -21,9 +21,6 @@ const clickQueue = 64
 type Config struct {
 	// Log receives what goes wrong. Nil: nothing is logged.
 	Log *slog.Logger
-	// LightPanel says that the panel is light, so that the dark drawing of the icon is used. The zero value is for
-	// dark panels, which is what most desktops have. macOS asks for neither: it recolours the icon itself.
-	LightPanel bool
 	// Unavailable is called when there is no icon on the screen, with why and what to do about it, at most once in the
 	// life of the Driver and never after Run returned. The icon may still come: on D-Bus desktops it does as soon as a
 	// panel takes icons. Nil: nobody is told.
@@ -35,6 +32,8 @@ type Driver struct {
 	cfg    Config
 	view   atomic.Pointer[tray.View]
 	newer  chan struct{} // there is a newer view
+	light  atomic.Bool   // the panel is light
+	relit  chan struct{} // it has become light, or dark
 	clicks chan tray.Action
 	once   sync.Once // guards cfg.Unavailable
 }
@@ -44,7 +43,7 @@ func New(cfg Config) *Driver {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Driver{cfg: cfg, newer: make(chan struct{}, 1), clicks: make(chan tray.Action, clickQueue)}
+	return &Driver{cfg: cfg, newer: make(chan struct{}, 1), relit: make(chan struct{}, 1), clicks: make(chan tray.Action, clickQueue)}
 }
 
 // Show says what the tray is to show. The newest view wins; Show never blocks and may be called from anywhere, before
@@ -54,6 +53,19 @@ func (d *Driver) Show(v tray.View) {
 	select {
 	case d.newer <- struct{}{}:
 	default: // the screen has not yet looked at an older one, and will find this
+	}
+}
+
+// SetLightPanel says that the panel is light, so that the dark drawing of the icon is used. Until it is called the panel
+// is taken to be dark, which most are. It never blocks and may be called from anywhere. macOS asks for neither: it
+// colours the icon itself.
+func (d *Driver) SetLightPanel(light bool) {
+	if d.light.Swap(light) == light {
+		return
+	}
+	select {
+	case d.relit <- struct{}{}:
+	default: // the screen has not yet looked, and will find this
 	}
 }
 

@@ -22,6 +22,7 @@ type pool struct {
 	driver *Driver
 	items  []*systray.MenuItem
 	pacer  *tray.Pacer
+	icon   tray.Icon // on the screen
 	// clicked carries indexes of rows; tapped is the click on the icon itself.
 	clicked chan int
 	tapped  chan struct{}
@@ -96,6 +97,8 @@ func (p *pool) paint(ctx context.Context) {
 		case <-timer.C:
 		case <-p.driver.newer:
 			p.pacer.Want(*p.driver.view.Load(), time.Now())
+		case <-p.driver.relit:
+			p.setIcon(p.icon)
 		case <-systray.TrayOpenedCh:
 			p.pacer.Opened()
 			p.driver.click(tray.MenuOpened)
@@ -170,5 +173,6 @@ func (p *pool) listen(ctx context.Context, row int, clicks <-chan struct{}) {
 }
 
 func (p *pool) setIcon(icon tray.Icon) {
-	setIcon(assets.IconName(icon), !p.driver.cfg.LightPanel)
+	p.icon = icon
+	setIcon(assets.IconName(icon), !p.driver.light.Load())
 }

@@ -30,7 +30,6 @@ type registration struct {
 func (b *Bus) StartWatcher(t testing.TB) *Watcher {
 	t.Helper()
 	w := &Watcher{conn: b.connect(t), registered: make(chan registration, 16)}
-	// The name comes last: who sees it may call at once.
 	methods := map[string]any{"RegisterStatusNotifierItem": w.register, "RegisterStatusNotifierHost": func(string) *dbus.Error { return nil }}
 	if err := w.conn.ExportMethodTable(methods, watcherPath, watcherName); err != nil {
 		t.Fatal(err)
@@ -43,10 +42,7 @@ func (b *Bus) StartWatcher(t testing.TB) *Watcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply, err := w.conn.RequestName(watcherName, dbus.NameFlagDoNotQueue)
-	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
-		t.Fatalf("taking the name %s: reply %v, error %v", watcherName, reply, err)
-	}
+	takeName(t, w.conn, watcherName)
 	return w
 }
 
