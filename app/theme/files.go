@@ -25,7 +25,7 @@ func (l Look) fromFiles(configFolder string) Look {
 			break
 		}
 	}
-	l.KDEBackground = group(filepath.Join(configFolder, "kdeglobals"), "Colors:Window")["BackgroundNormal"]
+	l.KDEBackground = group(filepath.Join(configFolder, "kdeglobals"), "Colors:Window")["BackgroundNormal"] //nolint:misspell // KDE's spelling
 	return l
 }
 

@@ -54,7 +54,7 @@ func TestFilesOfGTKAndKDE(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	write("gtk-3.0/settings.ini", "[Other]\ngtk-theme-name=No\n[Settings]\n# one\ngtk-theme-name = Three\ngtk-application-prefer-dark-theme=1\n")
-	write("kdeglobals", "[Colors:Button]\nBackgroundNormal=1,2,3\n[Colors:Window]\nBackgroundNormal=239,240,241\n")
+	write("kdeglobals", "[Colors:Button]\nBackgroundNormal=1,2,3\n[Colors:Window]\nBackgroundNormal=239,240,241\n") //nolint:misspell // KDE's spelling
 	if got, want := theme.FromFiles(folder), (theme.Look{GTKTheme: "Three", GTKDark: true, KDEBackground: "239,240,241"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -72,7 +72,7 @@ func TestTheThemeIsFollowedAsItChanges(t *testing.T) {
 
 func TestWithoutAPortalFilesTell(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "kdeglobals"), []byte("[Colors:Window]\nBackgroundNormal=239,240,241\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "kdeglobals"), []byte("[Colors:Window]\nBackgroundNormal=239,240,241\n"), 0o600); err != nil { //nolint:misspell // KDE's spelling
 		t.Fatal(err)
 	}
 	bus := dbustest.StartBus(t)
