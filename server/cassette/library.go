@@ -1,0 +1,67 @@
+package cassette
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/wholefile"
+)
+
+// maxFile bounds a recording that is read: two bodies of maxRecorded, and what JSON and base64 add to them.
+const maxFile = 4 * maxRecorded
+
+// Named is a tape and the file that it stands in.
+type Named struct {
+	Name string // of the file, without its folder
+	Tape Tape
+}
+
+// Load reads the recordings of a folder, in the order of their names and numbers. Every file that ends in .json must be
+// one: the error names all that are not. A name may be anything; only the recorder's own follow its pattern.
+func Load(folder string) ([]Named, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("reading the folder of recordings: %w", err), "record some first: chatwright-tray --record "+folder)
+	}
+	var tapes []Named
+	var troubles []error
+	for _, entry := range entries {
+		if entry.IsDir() || !strings.HasSuffix(entry.Name(), ".json") {
+			continue
+		}
+		data, err := wholefile.Read(filepath.Join(folder, entry.Name()), maxFile)
+		if err != nil {
+			troubles = append(troubles, err)
+			continue
+		}
+		t, err := Parse(data)
+		if err != nil {
+			troubles = append(troubles, fmt.Errorf("%s: %w", entry.Name(), err))
+			continue
+		}
+		tapes = append(tapes, Named{entry.Name(), t})
+	}
+	slices.SortFunc(tapes, func(a, b Named) int { return compareNames(a.Name, b.Name) })
+	return tapes, errors.Join(troubles...)
+}
+
+var numbered = regexp.MustCompile(`^(.*)-(\d+)\.json$`)
+
+// compareNames puts x-2 before x-10.
+func compareNames(a, b string) int {
+	x, y := numbered.FindStringSubmatch(a), numbered.FindStringSubmatch(b)
+	if x == nil || y == nil || x[1] != y[1] {
+		return cmp.Compare(a, b)
+	}
+	m, _ := strconv.Atoi(x[2])
+	n, _ := strconv.Atoi(y[2])
+	return cmp.Or(cmp.Compare(m, n), cmp.Compare(a, b))
+}
