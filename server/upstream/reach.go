@@ -134,34 +134,46 @@ func (t *Target) port() string {
 	}
 }
 
-// usually names the model servers that have port as their default. It is a pointer for a person and claims nothing
-// about what is there now.
+// usually says which model servers have port as their default, for the end of a sentence; "" when none is known.
 func usually(port string) string {
+	names := UsuallyAt(port)
+	switch {
+	case names == "":
+		return ""
+	case strings.Contains(names, " and "):
+		return "; " + names + " usually listen there"
+	}
+	return "; " + names + " usually listens there"
+}
+
+// UsuallyAt names the model servers that have port as their default. It is a pointer for a person and claims nothing
+// about what is there now; "" when none is known.
+func UsuallyAt(port string) string {
 	switch port {
 	case "11434":
-		return "; Ollama usually listens there"
+		return "Ollama"
 	case "1234":
-		return "; LM Studio usually listens there"
+		return "LM Studio"
 	case "8080":
-		return "; llama.cpp, LocalAI, MLX and RamaLama usually listen there"
+		return "llama.cpp, LocalAI, MLX and RamaLama"
 	case "9931":
-		return "; llama.cpp usually listens there"
+		return "llama.cpp"
 	case "8000":
-		return "; vLLM and Lemonade usually listen there"
+		return "vLLM and Lemonade"
 	case "30000":
-		return "; SGLang usually listens there"
+		return "SGLang"
 	case "1337":
-		return "; Jan usually listens there"
+		return "Jan"
 	case "4891":
-		return "; GPT4All usually listens there"
+		return "GPT4All"
 	case "5000":
-		return "; text-generation-webui and TabbyAPI usually listen there"
+		return "text-generation-webui and TabbyAPI"
 	case "13305":
-		return "; Lemonade usually listens there"
+		return "Lemonade"
 	case "12434":
-		return "; Docker Model Runner usually listens there"
+		return "Docker Model Runner"
 	case "5001":
-		return "; KoboldCpp usually listens there"
+		return "KoboldCpp"
 	default:
 		return ""
 	}

@@ -55,6 +55,15 @@ func newTransport(host string) *http.Transport {
 	return t
 }
 
+// Proxy is the web proxy that the environment has for calls to t; nil when they go straight there, as those to this
+// machine always do.
+func (t *Target) Proxy() (*url.URL, error) {
+	if t.Demo || isLocal(t.BaseURL.Hostname()) {
+		return nil, nil
+	}
+	return httpproxy.FromEnvironment().ProxyFunc()(t.BaseURL)
+}
+
 // dialBoth connects to a name that means this machine by both families, whatever the resolver says: model servers
 // listen on 127.0.0.1 or on ::1, and /etc/hosts often knows only one of them. Loopback refuses at once, so one after
 // the other costs nothing; IPv4 is where most of them are.
