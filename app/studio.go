@@ -35,7 +35,7 @@ func (a *app) keepStudio(ctx context.Context) error {
 	if have {
 		a.serveCopy(found)
 	}
-	newest, err := store.Update(ctx, nil)
+	newest, err := store.Update(ctx, studio.UpdateOptions{})
 	switch {
 	case ctx.Err() != nil:
 		return nil

@@ -9,6 +9,8 @@
 //	GET     /v1/models             what {upstream}/models answers
 //	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations
 //	GET     /console/events        server-sent events: "status" (protocol.Status) and "calls" (protocol.CallsPage)
+//	GET     /studio/version        {"version","sha256","uiContract","installedAt","source"} of the copy at "/"; 404 without one
+//	GET     /studio/status         protocol.StudioStatus: how far an update is
 //	GET     /console/              the embedded page and its files
 //	GET     /                      the Studio copy, with index.html for its deep links; without one, the embedded page
 //	OPTIONS any                    204, reaching no route: a preflight
@@ -28,7 +30,7 @@
 //	routes.go       every route, and the shape of errors        metrics     the calls that are kept, and their totals
 //	guard.go        who may call; origin.go parses              datastate   assertions on stored data
 //	events.go       the event stream of the console             studio      the offline copy of Studio
-//	ui.go           what "/" serves; csp.go, mime.go            control     the control socket, with client and protocol
+//	ui.go           what "/" serves; csp.go, mime.go, gzip.go   control     the control socket, with client and protocol
 //	datastate.go    /datastate/query; fixtures.go, its store    watch       a value whose readers are woken
 //	daemon.go       the detached process; pidfile.go            hint        errors that name the way out
 //	                                                            history     the calls of ninety days, in SQLite

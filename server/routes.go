@@ -27,6 +27,8 @@ func (s *Server) table() map[string]route {
 		"/v1/models":           {http.MethodGet, s.proxy.Models()},
 		"/datastate/query":     {http.MethodPost, http.HandlerFunc(s.serveQuery)},
 		"/console/events":      {http.MethodGet, http.HandlerFunc(s.serveEvents)},
+		"/studio/version":      {http.MethodGet, http.HandlerFunc(s.serveStudioVersion)},
+		"/studio/status":       {http.MethodGet, http.HandlerFunc(s.serveStudioStatus)},
 	}
 }
 

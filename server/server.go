@@ -70,6 +70,8 @@ type Config struct {
 	Status *watch.Value[protocol.Status]
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
 	UI *UISource
+	// Studio is the state of the offline copy, for GET /studio/status. Nil: the route answers 404.
+	Studio *watch.Value[protocol.StudioStatus]
 	// DataState answers /datastate/query instead of a fixtures file. Nil: FixturesPath.
 	DataState *datastate.Runner
 	// Grace is how long calls in flight may go on when Serve ends. Zero: DefaultGrace.
@@ -98,6 +100,7 @@ type Server struct {
 	prometheus http.Handler
 	status     *watch.Value[protocol.Status] // nil: ownStatus
 	ui         *UISource
+	studio     *watch.Value[protocol.StudioStatus] // nil: no copy is kept
 	console    map[string]consoleFile
 	proxy      *proxy.Proxy
 	data       *datastate.Runner // nil: no store
@@ -122,6 +125,7 @@ func New(cfg Config) (*Server, error) {
 		metrics:  cfg.Metrics,
 		status:   cfg.Status,
 		ui:       cfg.UI,
+		studio:   cfg.Studio,
 		data:     cfg.DataState,
 		started:  time.Now().UTC(),
 		grace:    cfg.Grace,

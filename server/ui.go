@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/studio"
 )
 
 // UISource says what "/" serves: a folder with a Studio build, or the embedded console. It can be switched while it is
@@ -40,6 +41,16 @@ func (u *UISource) Set(dir string, info protocol.UI) {
 	u.current.Store(&uiFolder{dir: dir, info: info})
 }
 
+// SetCopy serves a Studio copy from now on. Pages that were loaded before ask for the hashed files that they know: the
+// ones that c has no more come from others, which are the copies that pages may have been loaded from.
+func (u *UISource) SetCopy(c studio.Copy, others ...studio.Copy) {
+	if c.Dir == "" {
+		u.Set("", protocol.UI{})
+		return
+	}
+	u.current.Store(&uiFolder{dir: c.Dir, info: protocol.UI{Source: protocol.UICopy, Version: c.Version}, copied: &c})
+}
+
 // Info says what is served.
 func (u *UISource) Info() protocol.UI {
 	if folder := u.current.Load(); folder != nil {
@@ -53,6 +64,8 @@ func (u *UISource) Info() protocol.UI {
 type uiFolder struct {
 	dir  string
 	info protocol.UI
+
+	copied *studio.Copy // nil: a folder of the user's own
 
 	mu     sync.Mutex
 	etag   string // of the page that policy was computed for

@@ -52,7 +52,7 @@ func ResolveOfflineUI(ctx context.Context, opts OfflineUIOptions) (dir string, e
 	if err != nil {
 		return "", err
 	}
-	fresh, err := store.Update(ctx, nil)
+	fresh, err := store.Update(ctx, studio.UpdateOptions{})
 	switch {
 	case err == nil:
 		return fresh.Dir, nil

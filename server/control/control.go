@@ -11,6 +11,11 @@
 //	POST /v1/shutdown         protocol.ShutdownRequest; 202, or 409 when another instance is meant
 //	POST /v1/open             protocol.OpenRequest; protocol.OpenResponse
 //	POST /v1/server/start     204 when it is done; so for stop and restart
+//	GET  /v1/studio           protocol.StudioStatus
+//	POST /v1/studio/update    protocol.StudioUpdateRequest; the StudioStatus when it is done. It joins one that runs
+//	POST /v1/studio/rollback  the StudioStatus when it is done; 409 when there is nothing to go back to
+//	POST /v1/studio/prune     protocol.StudioPruned
+//	POST /v1/studio/cancel    ends a running update, whose own request is answered with 409
 //
 // Every error is a protocol.Error.
 package control
@@ -52,6 +57,8 @@ type Config struct {
 	// Server starts, stops or restarts the HTTP server and returns when that is done. Its ctx outlives the caller's
 	// connection, since half a restart helps nobody. Nil: the routes answer 404.
 	Server func(ctx context.Context, action protocol.ServerAction) error
+	// Studio keeps the offline copy of Studio. Nil: its routes answer 404.
+	Studio Studio
 	// PingEvery is the time between two pings on a quiet event stream. Zero: 15 s.
 	PingEvery time.Duration
 	// Grace is how long requests in flight may take to finish once Serve's ctx has ended. Zero: 5 s.

@@ -31,6 +31,12 @@ func (s *Server) table() map[string]route {
 		"/v1/server/start":   {method: http.MethodPost, handle: s.serverAction(protocol.ServerStart)},
 		"/v1/server/stop":    {method: http.MethodPost, handle: s.serverAction(protocol.ServerStop)},
 		"/v1/server/restart": {method: http.MethodPost, handle: s.serverAction(protocol.ServerRestart)},
+
+		"/v1/studio":          {method: http.MethodGet, handle: s.withStudio(s.studio)},
+		"/v1/studio/update":   {method: http.MethodPost, handle: s.withStudio(s.studioUpdate)},
+		"/v1/studio/rollback": {method: http.MethodPost, handle: s.withStudio(s.studioRollback)},
+		"/v1/studio/prune":    {method: http.MethodPost, handle: s.withStudio(s.studioPrune)},
+		"/v1/studio/cancel":   {method: http.MethodPost, handle: s.withStudio(s.studioCancel)},
 	}
 }
 
@@ -74,6 +80,9 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.message }
 
+// ErrorCode makes a refusal one of the errors that name their own answer.
+func (r refusal) ErrorCode() protocol.ErrorCode { return r.code }
+
 // Refuse returns an error for Config.Open and Config.Server that is answered with code, and the status that belongs to
 // it, instead of 500. A hint.With around it reaches the caller too.
 func Refuse(code protocol.ErrorCode, message string) error { return refusal{code, message} }
@@ -89,8 +98,10 @@ func statusOf(code protocol.ErrorCode) int {
 		return http.StatusNotFound
 	case protocol.CodeMethod:
 		return http.StatusMethodNotAllowed
-	case protocol.CodeWrongInstance, protocol.CodeConflict:
+	case protocol.CodeWrongInstance, protocol.CodeConflict, protocol.CodeCancelled:
 		return http.StatusConflict
+	case protocol.CodeUpdateFailed:
+		return http.StatusBadGateway
 	case protocol.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge
 	}
@@ -101,8 +112,11 @@ func statusOf(code protocol.ErrorCode) int {
 // caller owns the daemon, so even then it hears the cause.
 func (s *Server) answerError(w http.ResponseWriter, r *http.Request, err error) {
 	code := protocol.CodeInternal
-	if refused, ok := errors.AsType[refusal](err); ok {
-		code = refused.code
+	if coded, ok := errors.AsType[interface {
+		error
+		ErrorCode() protocol.ErrorCode
+	}](err); ok {
+		code = coded.ErrorCode()
 	} else if _, over := errors.AsType[*httpx.TooLargeError](err); over {
 		code = protocol.CodeTooLarge
 	} else {

@@ -86,4 +86,6 @@ const (
 	CodeConflict      ErrorCode = "conflict"           // 409
 	CodeTooLarge      ErrorCode = "too_large"          // 413
 	CodeInternal      ErrorCode = "internal"           // 500
+	CodeUpdateFailed  ErrorCode = "update_failed"      // 502: the release cannot be had, or is refused
+	CodeCancelled     ErrorCode = "cancelled"          // 409: by another request
 )

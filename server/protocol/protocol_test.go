@@ -56,6 +56,8 @@ func samples() map[string]any {
 	model := protocol.ModelTotals{Model: "llama3.2", Calls: 40, Errors: 2, PromptTokens: 900, CompletionTokens: 1900}
 	today := protocol.Totals{Calls: 42, Errors: 2, PromptTokens: 1000, CompletionTokens: 2000, Models: []protocol.ModelTotals{model}}
 	history := protocol.History{Today: today, Week: protocol.Totals{Calls: 99}, Dropped: 3}
+	studio := protocol.StudioStatus{Stage: protocol.StudioDownloading, Version: "0.4.1", Previous: "0.4.0", Available: "0.6.0",
+		Held: "0.5.0", Bytes: 1 << 20, Total: 3 << 20, Rate: 512 << 10, CheckedAt: at, Error: "no usable manifest", Hint: "check the network"}
 	return map[string]any{
 		"Call":            call,
 		"Call.least":      least,
@@ -97,8 +99,16 @@ func samples() map[string]any {
 		"Notice.least":          protocol.Notice{Cause: "port", Text: "The port is held", Since: at},
 		"Status": protocol.Status{InstanceID: "abc", Version: "0.1.0", PID: 4711, StartedAt: at, Phase: protocol.PhaseDegraded,
 			Detail: "why", Addr: "127.0.0.1:4319", Upstream: upstream, UI: protocol.UI{Source: protocol.UIFolder},
-			Metrics: metrics, History: &history, Notices: []protocol.Notice{notice}},
-		"Status.least": protocol.Status{Phase: protocol.PhaseStarting},
+			Metrics: metrics, History: &history, Studio: &studio, Notices: []protocol.Notice{notice}},
+		"Status.least":       protocol.Status{Phase: protocol.PhaseStarting},
+		"StudioStatus":       studio,
+		"StudioStatus.least": protocol.StudioStatus{Stage: protocol.StudioIdle},
+		"StudioVersion": protocol.StudioVersion{Version: "0.4.1", SHA256: strings.Repeat("ab", 32), UIContract: 1, InstalledAt: at,
+			Source: protocol.StudioRelease},
+		"StudioUpdateRequest":       protocol.StudioUpdateRequest{IgnoreHold: true},
+		"StudioUpdateRequest.least": protocol.StudioUpdateRequest{},
+		"StudioPruned":              protocol.StudioPruned{Removed: []string{"0.3.0"}, Bytes: 3 << 20, InUse: []string{"0.2.0"}},
+		"StudioPruned.least":        protocol.StudioPruned{Removed: []string{}},
 	}
 }
 

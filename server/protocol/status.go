@@ -70,5 +70,7 @@ type Status struct {
 	UI         UI        `json:"ui"`
 	Metrics    Metrics   `json:"metrics"`
 	History    *History  `json:"history,omitempty"` // absent: none is kept, or it is not read yet
-	Notices    []Notice  `json:"notices,omitempty"`
+	// Studio is the offline copy. Absent: none is kept.
+	Studio  *StudioStatus `json:"studio,omitempty"`
+	Notices []Notice      `json:"notices,omitempty"`
 }

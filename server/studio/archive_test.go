@@ -271,7 +271,7 @@ func (i installation) wantRefused(t *testing.T, archive []byte, why string) {
 	t.Helper()
 	before := tree(t, i.cache)
 	i.release.serve(answer(manifest("1.1.0", hash(archive), 1)), answer(string(archive)))
-	_, err := i.store.Update(t.Context(), nil)
+	_, err := i.store.Update(t.Context(), studio.UpdateOptions{})
 	if !errors.Is(err, studio.ErrArchive) || !strings.Contains(err.Error(), why) {
 		t.Errorf("got %v, want ErrArchive with %q", err, why)
 	}

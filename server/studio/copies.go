@@ -40,7 +40,8 @@ type finished struct {
 // Current returns the copy to serve: the newest that is finished, speaks our contract and is as it was installed, each
 // file hashed anew. A legacy copy is the last choice. It touches no network.
 func (s *Store) Current() (Copy, bool) {
-	for _, c := range s.find() {
+	copies, _ := s.find()
+	for _, c := range copies {
 		if s.intact(c) {
 			return c.Copy, true
 		}
@@ -48,8 +49,8 @@ func (s *Store) Current() (Copy, bool) {
 	return Copy{}, false
 }
 
-// find lists the finished copies, best first, without looking into their files.
-func (s *Store) find() []finished {
+// find lists the finished copies, best first, without looking into their files, and the hold that they are under.
+func (s *Store) find() ([]finished, hold) {
 	own := s.findIn(s.cfg.CacheDir)
 	if s.cfg.LegacyDir != "" && filepath.Clean(s.cfg.LegacyDir) != filepath.Clean(s.cfg.CacheDir) {
 		for _, c := range s.findIn(s.cfg.LegacyDir) {
@@ -58,14 +59,24 @@ func (s *Store) find() []finished {
 			}
 		}
 	}
-	slices.SortStableFunc(own, func(a, b finished) int {
+	h := s.readHold()
+	h.active = len(h.From) > 0 && !h.isOver(own)
+	h.order(own)
+	return own, h
+}
+
+// order puts the best copy first. What a person rolled back from is better than nothing, and than what nobody vouches
+// for.
+func (h hold) order(copies []finished) {
+	slices.SortStableFunc(copies, func(a, b finished) int {
 		return cmp.Or(
 			boolOrder(a.Legacy, b.Legacy),
+			boolOrder(h.from(a.Copy), h.from(b.Copy)),
+			boolOrder(!h.active || !h.To.is(a.Copy), !h.active || !h.To.is(b.Copy)),
 			b.InstalledAt.Compare(a.InstalledAt),
 			boolOrder(olderVersion(a.Version, b.Version), olderVersion(b.Version, a.Version)),
 		)
 	})
-	return own
 }
 
 // boolOrder puts false before true.

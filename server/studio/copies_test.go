@@ -137,7 +137,7 @@ func TestWrongInTheOriginal_AHungManifestHostBlocksStart(t *testing.T) {
 	}
 	wantCurrent(t, s, studioSite("one"))
 	began := time.Now()
-	if _, err := s.Update(t.Context(), nil); !errors.Is(err, studio.ErrManifest) {
+	if _, err := s.Update(t.Context(), studio.UpdateOptions{}); !errors.Is(err, studio.ErrManifest) {
 		t.Errorf("got %v, want ErrManifest", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {

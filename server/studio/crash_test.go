@@ -18,7 +18,7 @@ import (
 
 // The steps of an update, as Config.OnStep hears of them.
 var steps = []string{
-	"downloaded", "checked", "unpacking", "wrote .manifest.json", "wrote .copy.json", "wrote .sha256", "moved the old copy", "in place",
+	"downloaded", "checked", "unpacking", "wrote .manifest.json", "wrote .copy.json", "wrote .sha256", "made room", "in place",
 }
 
 // The two kinds of update: beside the old copy, and in its place.
@@ -46,7 +46,7 @@ func TestAFailureAtAnyStepLeavesTheOldCopy(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := failing.Update(t.Context(), nil); !errors.Is(err, full) {
+				if _, err := failing.Update(t.Context(), studio.UpdateOptions{}); !errors.Is(err, full) {
 					t.Fatalf("got %v, want the failure", err)
 				}
 				if c := wantCurrent(t, s, studioSite("old")); !strings.HasSuffix(c.Dir, "1.0.0") {
@@ -116,11 +116,11 @@ func TestAnUpdateInAnotherProcess(t *testing.T) {
 		t.Errorf("offered %s, which is not finished", c.Dir)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = s.Update(ctx, func(p studio.Progress) {
+	_, err = s.Update(ctx, studio.UpdateOptions{Progress: func(p studio.Progress) {
 		if p.Stage == studio.Waiting {
 			cancel()
 		}
-	})
+	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want to have waited until cancelled", err)
 	}
@@ -144,7 +144,7 @@ func child() {
 	})
 	s, err := studio.Open(cfg)
 	if err == nil {
-		_, err = s.Update(context.Background(), nil)
+		_, err = s.Update(context.Background(), studio.UpdateOptions{})
 	}
 	fmt.Println("ended:", err)
 }

@@ -50,7 +50,7 @@ func TestDownloadsThatLie(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = lied.Update(t.Context(), nil)
+			_, err = lied.Update(t.Context(), studio.UpdateOptions{})
 			if !errors.Is(err, studio.ErrDownload) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want ErrDownload with %q", err, tt.want)
 			}
@@ -90,11 +90,11 @@ func TestAnUpdateCanBeCancelled(t *testing.T) {
 	r.serve(answer(manifest("1.0.0", hash(archive), 1)), stall(string(archive)))
 	s, cfg := open(t, r.URL, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.Update(ctx, func(p studio.Progress) {
+	_, err := s.Update(ctx, studio.UpdateOptions{Progress: func(p studio.Progress) {
 		if p.Received > 0 {
 			cancel()
 		}
-	})
+	}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
@@ -107,14 +107,17 @@ func TestProgress(t *testing.T) {
 	size := int64(len(studioSite("one").zip(t)))
 	s, _ := open(t, r.URL, nil)
 	var seen []studio.Progress
-	if _, err := s.Update(t.Context(), func(p studio.Progress) { seen = append(seen, p) }); err != nil {
+	if _, err := s.Update(t.Context(), studio.UpdateOptions{Progress: func(p studio.Progress) { seen = append(seen, p) }}); err != nil {
 		t.Fatal(err)
 	}
 	if first := (studio.Progress{Stage: studio.Checking}); seen[0] != first {
 		t.Errorf("first: got %+v, want %+v", seen[0], first)
 	}
-	if start := (studio.Progress{Stage: studio.Downloading, Version: "1.0.0", Total: size}); seen[1] != start {
-		t.Errorf("then: got %+v, want %+v", seen[1], start)
+	if known := (studio.Progress{Stage: studio.Checking, Version: "1.0.0"}); seen[1] != known {
+		t.Errorf("once the manifest is there: got %+v, want %+v", seen[1], known)
+	}
+	if start := (studio.Progress{Stage: studio.Downloading, Version: "1.0.0", Total: size}); seen[2] != start {
+		t.Errorf("then: got %+v, want %+v", seen[2], start)
 	}
 	if full := (studio.Progress{Stage: studio.Downloading, Version: "1.0.0", Received: size, Total: size}); seen[len(seen)-2] != full {
 		t.Errorf("at the end of the download: got %+v, want %+v", seen[len(seen)-2], full)

@@ -188,7 +188,7 @@ func open(t testing.TB, baseURL string, change func(*studio.Config)) (*studio.St
 
 func update(t testing.TB, s *studio.Store) studio.Copy {
 	t.Helper()
-	c, err := s.Update(t.Context(), nil)
+	c, err := s.Update(t.Context(), studio.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,17 +38,30 @@ type Progress struct {
 
 const (
 	tempPrefix = ".tmp-"
-	lockName   = ".lock"
+
+	// Two locks, since a download takes minutes and a person who rolls back waits for none. updateLock is held for a
+	// whole update; shelfLock for the moments in which copies appear, go, or change their order. Who holds updateLock may
+	// wait for shelfLock, never the other way round.
+	updateLock = ".lock"
+	shelfLock  = ".shelf.lock"
 )
 
-// Update installs the newest release unless it is installed already, and returns its copy. Whatever goes wrong, the
-// copies that were there still are; the errors are ErrManifest and its neighbours, or ctx's. progress, which may be
-// nil, is called often and must return at once.
-func (s *Store) Update(ctx context.Context, progress func(Progress)) (Copy, error) {
-	if progress == nil {
-		progress = func(Progress) {}
+// UpdateOptions says how one update is made. Every zero value is useful.
+type UpdateOptions struct {
+	// Progress is called often and must return at once. Nil: nobody is told.
+	Progress func(Progress)
+	// IgnoreHold takes a version that was rolled back from as well. False: a hold ends with a newer version only.
+	IgnoreHold bool
+}
+
+// Update installs the newest release unless it is installed already, or held back by a rollback, and returns the copy
+// to serve. Whatever goes wrong, the copies that were there still are; the errors are ErrManifest and its neighbours,
+// or ctx's.
+func (s *Store) Update(ctx context.Context, opts UpdateOptions) (Copy, error) {
+	if opts.Progress == nil {
+		opts.Progress = func(Progress) {}
 	}
-	c, err := s.update(ctx, progress)
+	c, err := s.update(ctx, opts)
 	if s.ownClient {
 		s.cfg.HTTPClient.CloseIdleConnections() // the next check is a day away
 	}
@@ -57,57 +71,82 @@ func (s *Store) Update(ctx context.Context, progress func(Progress)) (Copy, erro
 	return c, nil
 }
 
-func (s *Store) update(ctx context.Context, progress func(Progress)) (Copy, error) {
-	progress(Progress{Stage: Checking})
+func (s *Store) update(ctx context.Context, opts UpdateOptions) (Copy, error) {
+	opts.Progress(Progress{Stage: Checking})
 	m, raw, err := s.fetchManifest(ctx)
 	if err != nil {
 		return Copy{}, err
 	}
-	if c, done, err := s.decide(m); done || err != nil {
+	opts.Progress(Progress{Stage: Checking, Version: m.Version})
+	if c, done, err := s.decide(m, opts.IgnoreHold); done || err != nil {
 		return c, err
 	}
-	unlock, err := s.lock(ctx, func() { progress(Progress{Stage: Waiting, Version: m.Version}) })
+	unlock, err := s.lock(ctx, updateLock, func() { opts.Progress(Progress{Stage: Waiting, Version: m.Version}) })
 	if err != nil {
 		return Copy{}, err
 	}
 	defer unlock()
 	// The process that held the lock may have installed it.
-	if c, done, err := s.decide(m); done || err != nil {
+	if c, done, err := s.decide(m, opts.IgnoreHold); done || err != nil {
 		return c, err
 	}
-	return s.install(ctx, m, raw, progress)
+	return s.install(ctx, m, raw, opts)
 }
 
-// decide says whether the release is installed already (done), is refused (err), or is to be installed.
-func (s *Store) decide(m Manifest) (c Copy, done bool, err error) {
+// decide says whether there is nothing to install (done), the release is refused (err), or is to be installed.
+func (s *Store) decide(m Manifest, ignoreHold bool) (c Copy, done bool, err error) {
 	if m.UIContract != SupportedContract {
 		return Copy{}, false, hint.With(
 			fmt.Errorf("%w: Studio %s speaks %d, this companion speaks %d", ErrContract, m.Version, m.UIContract, SupportedContract),
 			"update Chatwright Tray, then look for Studio updates again")
 	}
-	copies := s.find()
+	copies, h := s.find()
+	if h.active && !ignoreHold && h.keepsOut(m.Version) {
+		if c, ok := s.Current(); ok {
+			return c, true, nil
+		}
+	}
 	for _, c := range copies {
 		if !c.Legacy && olderVersion(m.Version, c.Version) && s.intact(c) {
 			return Copy{}, false, hint.With(fmt.Errorf("%w: the release is %s, %s is installed", ErrOlder, m.Version, c.Version),
 				"to go back all the same, remove the folder "+c.Dir)
 		}
 	}
-	target := filepath.Join(s.cfg.CacheDir, m.Version)
+	if h.active && ignoreHold {
+		h = hold{}
+		h.order(copies) // as they would be without
+	}
 	for _, c := range copies {
-		// A legacy copy will do as long as there is no better one; else Current would answer with another than this.
-		if c.Dir == target && c.SHA256 == m.SHA256 && c.Legacy == copies[0].Legacy && s.intact(c) {
-			return c.Copy, true, nil
+		if !s.intact(c) {
+			continue
 		}
+		if c.Version == m.Version && c.SHA256 == m.SHA256 {
+			return c.Copy, true, s.goForward(ignoreHold)
+		}
+		break // a copy that is not the best would not be the one that is served: it is installed anew
 	}
 	return Copy{}, false, nil
 }
 
-// lock keeps other updates of this cache out, in this process and in others. waiting is called once if it has to wait.
-func (s *Store) lock(ctx context.Context, waiting func()) (unlock func(), err error) {
+// goForward ends a hold, when the version that was rolled back from is wanted again.
+func (s *Store) goForward(ignoreHold bool) error {
+	if !ignoreHold {
+		return nil
+	}
+	err := os.Remove(filepath.Join(s.cfg.CacheDir, holdName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// lock keeps other processes, and other callers in this one, out of what name stands for. waiting is called once if it
+// has to wait. The system lets go of the lock of a process that dies.
+func (s *Store) lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(s.cfg.CacheDir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the Studio cache: %w", err)
 	}
-	lock := flock.New(filepath.Join(s.cfg.CacheDir, lockName))
+	lock := flock.New(filepath.Join(s.cfg.CacheDir, name))
 	held, err := lock.TryLock()
 	if err == nil && !held {
 		waiting()
@@ -116,15 +155,29 @@ func (s *Store) lock(ctx context.Context, waiting func()) (unlock func(), err er
 	if err != nil {
 		return nil, fmt.Errorf("locking the Studio cache: %w", err)
 	}
+	return s.unlocker(lock), nil
+}
+
+// tryLock is lock that does not wait.
+func (s *Store) tryLock(name string) (unlock func(), held bool, err error) {
+	lock := flock.New(filepath.Join(s.cfg.CacheDir, name))
+	held, err = lock.TryLock()
+	if err != nil {
+		return nil, false, fmt.Errorf("locking the Studio cache: %w", err)
+	}
+	return s.unlocker(lock), held, nil
+}
+
+func (s *Store) unlocker(lock *flock.Flock) func() {
 	return func() {
 		if err := lock.Unlock(); err != nil {
 			s.cfg.Log.Warn("Studio cache stays locked until this process ends", "err", err)
 		}
-	}, nil
+	}
 }
 
 // install runs under the lock.
-func (s *Store) install(ctx context.Context, m Manifest, raw []byte, progress func(Progress)) (c Copy, err error) {
+func (s *Store) install(ctx context.Context, m Manifest, raw []byte, opts UpdateOptions) (c Copy, err error) {
 	work, err := os.MkdirTemp(s.cfg.CacheDir, tempPrefix)
 	if err != nil {
 		return Copy{}, err
@@ -139,20 +192,23 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, progress fu
 		return Copy{}, err
 	}
 	defer archive.Close()
-	if err := s.download(ctx, m, archive, progress); err != nil {
+	if err := s.download(ctx, m, archive, opts.Progress); err != nil {
 		return Copy{}, fmt.Errorf("%w: %w", ErrDownload, err)
 	}
 	if err := s.cfg.step("downloaded"); err != nil {
 		return Copy{}, err
 	}
-	progress(Progress{Stage: Unpacking, Version: m.Version})
+	opts.Progress(Progress{Stage: Unpacking, Version: m.Version})
 	at := time.Now().UTC()
 	if err := s.build(ctx, filepath.Join(work, "copy"), archive, m, raw, at); err != nil {
 		return Copy{}, err
 	}
-	dir, err := s.place(work, m)
+	dir, err := s.place(ctx, work, m)
 	if err != nil {
 		return Copy{}, fmt.Errorf("putting the new copy in place: %w", err)
+	}
+	if err := s.goForward(opts.IgnoreHold); err != nil {
+		return Copy{}, err
 	}
 	s.cfg.Log.Info("Studio copy installed", "version", m.Version, "dir", dir)
 	return Copy{Dir: dir, Version: m.Version, SHA256: m.SHA256, UIContract: m.UIContract, InstalledAt: at}, nil
@@ -189,63 +245,34 @@ func (s *Store) build(ctx context.Context, dir string, archive *os.File, m Manif
 	return describeCopy(root, raw, record{at, m.SHA256, files}, s.cfg.step)
 }
 
-// place gives the finished folder work/copy its name. Folders cannot be exchanged in one step everywhere, so a copy that
-// has the name already (the same version with another archive) first takes another, under which it is as finished as
-// before: at each moment one of the two can be served. What cannot be served goes into work, and with it.
-func (s *Store) place(work string, m Manifest) (string, error) {
-	target := filepath.Join(s.cfg.CacheDir, m.Version)
-	moved := ""
-	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
-		moved = filepath.Join(work, "replaced")
-		if old, err := readCopy(target); err == nil && old.SHA256 != m.SHA256 && s.intact(old) {
-			moved = target + "~" + old.SHA256[:12]
-			// The same archive may have been replaced once before.
-			if err := os.Rename(moved, filepath.Join(work, "replaced")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", err
-			}
-		}
-		if err := os.Rename(target, moved); err != nil {
-			return "", hint.With(err, "close the programs that use the folder "+target)
-		}
-	}
-	err := s.cfg.step("moved the old copy")
-	if err == nil {
-		err = os.Rename(filepath.Join(work, "copy"), target)
-	}
-	if err != nil {
-		if moved != "" {
-			err = errors.Join(err, os.Rename(moved, target))
-		}
-		return "", err
-	}
-	root, err := os.OpenRoot(s.cfg.CacheDir)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	if err := syncFolder(root, "."); err != nil {
-		return "", err
-	}
-	return target, s.cfg.step("in place")
-}
-
 // sweep removes what killed updates left, unless an update is running now.
 func (s *Store) sweep() {
 	children, err := os.ReadDir(s.cfg.CacheDir)
 	if err != nil {
 		return // no cache yet; find says so if there is one that cannot be read
 	}
-	for _, child := range children {
-		if !strings.HasPrefix(child.Name(), tempPrefix) {
-			continue
-		}
-		lock := flock.New(filepath.Join(s.cfg.CacheDir, lockName))
-		if held, err := lock.TryLock(); err != nil || !held {
+	if !slices.ContainsFunc(children, func(child fs.DirEntry) bool { return isLeftover(child.Name()) }) {
+		return
+	}
+	for _, name := range []string{updateLock, shelfLock} {
+		unlock, held, err := s.tryLock(name)
+		if err != nil || !held {
 			return
 		}
-		err := os.RemoveAll(filepath.Join(s.cfg.CacheDir, child.Name()))
-		if err = errors.Join(err, lock.Unlock()); err != nil {
+		defer unlock()
+	}
+	for _, child := range children {
+		if !isLeftover(child.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(s.cfg.CacheDir, child.Name())); err != nil {
 			s.cfg.Log.Warn("Studio cache holds the leftovers of an update that was killed", "dir", child.Name(), "err", err)
 		}
 	}
+}
+
+// isLeftover knows the names of work in progress, which nothing but a kill leaves behind: our folders, and the files
+// that wholefile writes before it renames them.
+func isLeftover(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
 }

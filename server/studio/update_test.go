@@ -158,7 +158,7 @@ func TestManifestThatCannotBeHad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = s.Update(t.Context(), nil)
+			_, err = s.Update(t.Context(), studio.UpdateOptions{})
 			if !errors.Is(err, studio.ErrManifest) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want ErrManifest with %q", err, tt.want)
 			}
@@ -174,7 +174,7 @@ func TestNoNetworkTellsItsCause(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	s, cfg := open(t, closed.URL, nil)
-	_, err := s.Update(t.Context(), nil)
+	_, err := s.Update(t.Context(), studio.UpdateOptions{})
 	if !errors.Is(err, studio.ErrManifest) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("got %v, want ErrManifest, connection refused", err)
 	}
@@ -190,12 +190,12 @@ func TestAnUntrustedCertificateIsSaidSo(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	s, _ := open(t, secure.URL, nil)
-	if _, err := s.Update(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "certificate is not trusted") {
+	if _, err := s.Update(t.Context(), studio.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "certificate is not trusted") {
 		t.Errorf("got %v, want words about the certificate", err)
 	}
 	plain := newRelease(t)
 	s, _ = open(t, strings.Replace(plain.URL, "http://", "https://", 1), nil)
-	if _, err := s.Update(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "TLS") && !strings.Contains(err.Error(), "HTTP response to HTTPS client") {
+	if _, err := s.Update(t.Context(), studio.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "TLS") && !strings.Contains(err.Error(), "HTTP response to HTTPS client") {
 		t.Errorf("got %v, want words about TLS", err)
 	}
 }
@@ -231,7 +231,7 @@ func TestAnotherContractIsRefused(t *testing.T) {
 		s, cfg := open(t, r.URL, nil)
 		update(t, s)
 		r.serve(answer(manifest("2.0.0", strings.Repeat("0", 64), contract)), fail(500))
-		_, err := s.Update(t.Context(), nil)
+		_, err := s.Update(t.Context(), studio.UpdateOptions{})
 		if want := fmt.Sprintf("Studio 2.0.0 speaks %d, this companion speaks 1", contract); !errors.Is(err, studio.ErrContract) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want ErrContract with %q", err, want)
 		}
@@ -267,7 +267,7 @@ func TestDowngrades(t *testing.T) {
 			r.publish(t, tt.installed, studioSite("installed"))
 			update(t, s)
 			r.publish(t, tt.offered, studioSite("offered"))
-			_, err := s.Update(t.Context(), nil)
+			_, err := s.Update(t.Context(), studio.UpdateOptions{})
 			if !tt.refused {
 				if err != nil {
 					t.Fatal(err)
@@ -307,7 +307,7 @@ func TestConcurrentUpdatesInstallOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if _, err := s.Update(t.Context(), nil); err != nil {
+			if _, err := s.Update(t.Context(), studio.UpdateOptions{}); err != nil {
 				t.Error(err)
 			}
 		})

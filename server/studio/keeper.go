@@ -1,0 +1,234 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/watch"
+)
+
+// A Keeper keeps a process's copy of Studio served: it chooses from the Store, says when the choice changes, runs one
+// update at a time, and holds the state of it all for whoever shows it. Make one with NewKeeper. It is safe for
+// concurrent use.
+type Keeper struct {
+	store *Store
+	serve func(c Copy, others []Copy)
+	state *watch.Value[protocol.StudioStatus]
+
+	turn chan struct{} // one change of what is served at a time: holds a token while there is none
+
+	mu      sync.Mutex
+	running *run   // nil: no update
+	served  Copy   // zero: none
+	claims  claims // on served, and on what open pages may still want
+}
+
+// A run is an update that is going on; those who ask for another one meanwhile wait for it.
+type run struct {
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed once err is set
+	err    error
+}
+
+// ErrCancelled is what ends an update that Cancel, or a rollback, was faster than.
+var ErrCancelled = coded{errors.New("the update was cancelled"), protocol.CodeCancelled}
+
+// coded names the code that the control socket answers with.
+type coded struct {
+	error
+	code protocol.ErrorCode
+}
+
+func (c coded) ErrorCode() protocol.ErrorCode { return c.code }
+func (c coded) Unwrap() error                 { return c.error }
+
+// NewKeeper returns a keeper of store's copies that has none served yet: Refresh does that. serve, which may be nil, is
+// told what to serve from now on (the zero Copy: nothing) and whose hashed files pages that are open may still ask
+// for. It must return at once.
+func NewKeeper(store *Store, serve func(c Copy, others []Copy)) *Keeper {
+	if serve == nil {
+		serve = func(Copy, []Copy) {}
+	}
+	k := &Keeper{
+		store: store,
+		serve: serve,
+		state: watch.New(protocol.StudioStatus{Stage: protocol.StudioIdle}),
+		turn:  make(chan struct{}, 1),
+	}
+	k.turn <- struct{}{}
+	return k
+}
+
+// State is the state that the tray, the command line and pages show.
+func (k *Keeper) State() *watch.Value[protocol.StudioStatus] { return k.state }
+
+// Status is the state at this moment.
+func (k *Keeper) Status() protocol.StudioStatus { return k.state.Get() }
+
+// Served returns the copy that is served; ok is false when none is.
+func (k *Keeper) Served() (c Copy, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.served, k.served.Dir != ""
+}
+
+// Refresh serves what is the best copy on disk now: at the start, and when one that is served turned out damaged. It
+// touches no network and waits for nobody.
+func (k *Keeper) Refresh() {
+	shelf := k.store.look()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.show(shelf)
+}
+
+// show makes shelf what is served and said. k.mu is held.
+func (k *Keeper) show(shelf shelf) {
+	changed := shelf.current.Dir != k.served.Dir
+	if changed || !k.claims.cover(shelf.all()) {
+		// The new claims come first, so that nobody prunes a copy between the two.
+		fresh := k.store.claim(shelf.all())
+		k.claims.release()
+		k.claims = fresh
+	}
+	k.served = shelf.current
+	k.state.Update(func(s protocol.StudioStatus) protocol.StudioStatus {
+		s.Version, s.Previous, s.Held = shelf.current.Version, shelf.previous.Version, shelf.held
+		if s.Available == s.Version {
+			s.Available = ""
+		}
+		return s
+	})
+	if changed {
+		k.serve(shelf.current, shelf.others)
+	}
+}
+
+// Update installs the newest release, if it is newer, and serves it. One that runs already is joined. ignoreHold takes
+// a version that was rolled back from as well.
+func (k *Keeper) Update(ctx context.Context, ignoreHold bool) error {
+	k.mu.Lock()
+	if r := k.running; r != nil {
+		k.mu.Unlock()
+		return r.wait(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	r := &run{cancel: cancel, done: make(chan struct{})}
+	k.running = r
+	k.mu.Unlock()
+
+	r.err = k.update(ctx, ignoreHold)
+	cancel(nil)
+	k.mu.Lock()
+	k.running = nil
+	k.mu.Unlock()
+	close(r.done)
+	return r.err
+}
+
+func (r *run) wait(ctx context.Context) error {
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (k *Keeper) update(ctx context.Context, ignoreHold bool) error {
+	if err := k.take(ctx); err != nil {
+		return err
+	}
+	defer k.give()
+	progress := &meter{state: k.state, now: time.Now}
+	_, err := k.store.Update(ctx, UpdateOptions{Progress: progress.report, IgnoreHold: ignoreHold})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // a cancelled transfer ends in many ways
+	}
+	k.Refresh() // whatever became of it: another process may have installed something
+	if err == nil {
+		k.store.trim(ctx)
+		k.Refresh() // a copy that went is no way back
+	}
+	k.ended(err)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return coded{err, protocol.CodeUpdateFailed}
+}
+
+// Cancel ends a running update, and does nothing when there is none. What was downloaded is kept where the server can
+// resume.
+func (k *Keeper) Cancel() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running != nil {
+		k.running.cancel(ErrCancelled)
+	}
+}
+
+// Rollback serves the version before the present one, and holds it until a version is released that is newer than the
+// present one. An update that is running is cancelled. The error is ErrNoPrevious when there is nothing to go back to.
+func (k *Keeper) Rollback(ctx context.Context) error {
+	k.Cancel()
+	if err := k.take(ctx); err != nil {
+		return err
+	}
+	defer k.give()
+	_, err := k.store.Rollback(ctx)
+	k.Refresh()
+	k.ended(err)
+	if errors.Is(err, ErrNoPrevious) {
+		return coded{err, protocol.CodeConflict}
+	}
+	return err
+}
+
+// Prune removes all but the copy that is served and the one that a rollback would serve.
+func (k *Keeper) Prune(ctx context.Context) (protocol.StudioPruned, error) {
+	if err := k.take(ctx); err != nil {
+		return protocol.StudioPruned{}, err
+	}
+	defer k.give()
+	k.Refresh() // lets go of what another process has replaced
+	pruned, err := k.store.Prune(ctx)
+	k.Refresh()
+	k.ended(err)
+	return pruned, err
+}
+
+// Close lets other processes prune what this one served. What it served goes on being served.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.claims.release()
+}
+
+func (k *Keeper) take(ctx context.Context) error {
+	select {
+	case <-k.turn:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for another change of Studio: %w", context.Cause(ctx))
+	}
+}
+
+func (k *Keeper) give() { k.turn <- struct{}{} }
+
+// ended leaves the state idle, with what went wrong. An end that somebody asked for is nothing wrong.
+func (k *Keeper) ended(err error) {
+	k.state.Update(func(s protocol.StudioStatus) protocol.StudioStatus {
+		s.Stage, s.Bytes, s.Total, s.Rate = protocol.StudioIdle, 0, 0, 0
+		switch {
+		case err == nil:
+			s.Error, s.Hint = "", ""
+		case !errors.Is(err, context.Canceled) && !errors.Is(err, ErrCancelled):
+			s.Error, s.Hint = err.Error(), hint.Of(err)
+		}
+		return s
+	})
+}
