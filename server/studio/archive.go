@@ -27,6 +27,7 @@ const (
 	manifestName = ".manifest.json"
 	recordName   = ".copy.json"
 	markerName   = ".sha256"
+	packedDir    = ".gzip"
 )
 
 // An entry is a regular file or a folder that will be written.
@@ -138,7 +139,7 @@ func newNameTree() *nameTree {
 	return &nameTree{
 		folding:  newFolding(),
 		root:     &nameNode{isFolder: true},
-		reserved: map[string]bool{manifestName: true, recordName: true, markerName: true},
+		reserved: map[string]bool{manifestName: true, recordName: true, markerName: true, packedDir: true},
 	}
 }
 

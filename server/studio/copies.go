@@ -20,22 +20,20 @@ import (
 
 // A record is what .copy.json holds.
 type record struct {
-	InstalledAt time.Time    `json:"installedAt"`
-	SHA256      string       `json:"sha256"`
-	Files       []fileRecord `json:"files"`
+	InstalledAt time.Time `json:"installedAt"`
+	SHA256      string    `json:"sha256"`
+	Files       []File    `json:"files"`
 }
 
-type fileRecord struct {
+// A File is what was installed under a name; names use slashes.
+type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// A finished copy, with the record to check it by; a legacy one has none.
-type finished struct {
-	Copy
-	files []fileRecord
-}
+// A finished copy, of which it is not known yet whether it is intact.
+type finished struct{ Copy }
 
 // Current returns the copy to serve: the newest that is finished, speaks our contract and is as it was installed, each
 // file hashed anew. A legacy copy is the last choice. It touches no network.
@@ -153,7 +151,7 @@ func readCopy(dir string) (finished, error) {
 	case m.UIContract != SupportedContract:
 		return finished{}, fmt.Errorf("%w: %d", ErrContract, m.UIContract)
 	}
-	c.UIContract, c.InstalledAt, c.files = m.UIContract, r.InstalledAt, r.Files
+	c.UIContract, c.InstalledAt, c.Files = m.UIContract, r.InstalledAt, r.Files
 	return c, nil
 }
 
@@ -207,8 +205,8 @@ func verify(c finished) error {
 		return err
 	}
 	defer root.Close()
-	known := make(map[string]fileRecord, len(c.files))
-	for _, f := range c.files {
+	known := make(map[string]File, len(c.Files))
+	for _, f := range c.Files {
 		known[f.Name] = f
 	}
 	if _, has := known["index.html"]; !has {
@@ -240,7 +238,7 @@ func verify(c finished) error {
 	return nil
 }
 
-func verifyFile(root *os.Root, wanted fileRecord, buf []byte) error {
+func verifyFile(root *os.Root, wanted File, buf []byte) error {
 	file, err := root.Open(wanted.Name)
 	if err != nil {
 		return err

@@ -39,6 +39,6 @@ func Unpack(ctx context.Context, archive []byte, dir string) (skipped []string, 
 		return nil, err
 	}
 	defer root.Close()
-	_, err = (&unpacker{root: root}).unpack(ctx, r, entries, func(string) error { return nil })
+	_, err = newUnpacker(root).unpack(ctx, r, entries, func(string) error { return nil })
 	return skipped, err
 }

@@ -2,17 +2,14 @@ package studio
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"os"
-	"time"
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/internal/httpx"
@@ -26,6 +23,8 @@ func (s *Store) fetchManifest(ctx context.Context) (Manifest, []byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return m, nil, ctx.Err()
+	case errors.Is(err, ErrSignature):
+		return m, nil, err
 	case err != nil:
 		return m, nil, hint.With(fmt.Errorf("%w at %s: %w", ErrManifest, s.base.JoinPath(manifestFile), err),
 			"check the network, or name another release with --ui-url, or serve a folder of your own with --ui-dir")
@@ -38,36 +37,56 @@ func (s *Store) getManifest(ctx context.Context) (m Manifest, raw []byte, err er
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.ManifestTimeout,
 		fmt.Errorf("no whole answer within %s", s.cfg.ManifestTimeout))
 	defer cancel()
-	res, err := s.get(ctx, manifestFile)
-	if err != nil {
+	if raw, err = s.getSmall(ctx, manifestFile, maxManifest); err != nil {
 		return m, nil, err
 	}
-	defer res.Body.Close()
-	raw, err = io.ReadAll(io.LimitReader(res.Body, maxManifest+1))
-	if err != nil {
-		return m, nil, describe(ctx, err)
-	}
-	if len(raw) > maxManifest {
-		return m, nil, fmt.Errorf("the answer is over %s", httpx.FormatSize(maxManifest))
+	if s.key != nil { // before a byte of it is parsed
+		if err := s.checkSignature(ctx, raw); err != nil {
+			return m, nil, err
+		}
 	}
 	m, err = ParseManifest(raw)
 	return m, raw, err
 }
 
-// get asks for one file of the release; anything but 200 is an error.
-func (s *Store) get(ctx context.Context, name string) (*http.Response, error) {
+// getSmall returns a whole file of the release.
+func (s *Store) getSmall(ctx context.Context, name string, limit int64) ([]byte, error) {
+	res, err := s.get(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, statusError(res.StatusCode)
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, describe(ctx, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("the answer is over %s", httpx.FormatSize(limit))
+	}
+	return data, nil
+}
+
+// statusError is an answer that is not the file.
+type statusError int
+
+func (e statusError) Error() string {
+	return fmt.Sprintf("the server answered %d %s", int(e), http.StatusText(int(e)))
+}
+
+// get asks for one file of the release.
+func (s *Store) get(ctx context.Context, name string, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base.JoinPath(name).String(), nil)
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Accept-Encoding", "identity") // sizes and hashes are those of the file itself
 	res, err := s.cfg.HTTPClient.Do(req)
 	if err != nil {
 		return nil, describe(ctx, err)
-	}
-	if res.StatusCode != http.StatusOK {
-		res.Body.Close()
-		return nil, fmt.Errorf("the server answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return res, nil
 }
@@ -92,47 +111,6 @@ func describe(ctx context.Context, err error) error {
 		return fmt.Errorf("the server does not speak TLS (http:// instead of https://?): %w", err)
 	}
 	return err
-}
-
-// download writes the archive to file, hashing as it goes, and fails unless it is the one that m promises.
-func (s *Store) download(ctx context.Context, m Manifest, file *os.File, report func(Progress)) error {
-	// The stall timer, not a deadline, bounds the download: a slow line may take its time, a dead one may not.
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stall := time.AfterFunc(s.cfg.StallTimeout, func() { cancel(fmt.Errorf("nothing came for %s", s.cfg.StallTimeout)) })
-	defer stall.Stop()
-
-	res, err := s.get(ctx, archiveFile)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	over := fmt.Errorf("it is over the cap of %s", httpx.FormatSize(s.cfg.MaxDownload))
-	if res.ContentLength > s.cfg.MaxDownload {
-		return over
-	}
-	sum := sha256.New()
-	p := Progress{Stage: Downloading, Version: m.Version, Total: max(res.ContentLength, 0)}
-	report(p)
-	body := reading{io.LimitReader(res.Body, s.cfg.MaxDownload+1), func(n int) {
-		stall.Reset(s.cfg.StallTimeout)
-		p.Received += int64(n)
-		report(p)
-	}}
-	n, err := io.Copy(io.MultiWriter(file, sum), body)
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the connection ended after %s: %w", httpx.FormatSize(n), err)
-	case err != nil:
-		return describe(ctx, err)
-	case n > s.cfg.MaxDownload:
-		return over
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != m.SHA256 {
-		return hint.With(fmt.Errorf("its sha256 is %s, the manifest promises %s", got, m.SHA256),
-			"try again later: the release may be half uploaded, or something on the way changed it")
-	}
-	return nil
 }
 
 // reading tells each read's length.

@@ -132,7 +132,7 @@ func (s *Store) pruneLeftovers(pruned *protocol.StudioPruned) error {
 		return err
 	}
 	for _, child := range children {
-		if !isLeftover(child.Name()) {
+		if !isLeftover(child.Name()) && !isPartial(child.Name()) {
 			continue
 		}
 		path := filepath.Join(s.cfg.CacheDir, child.Name())

@@ -147,11 +147,14 @@ func (s site) zip(t testing.TB) []byte {
 	return buf.Bytes()
 }
 
-// readSite reads what would be served from dir: all regular files but those with a dot in front.
+// readSite reads what would be served from dir: all regular files but those with a dot in front, or in such a folder.
 func readSite(t testing.TB, dir string) site {
 	t.Helper()
 	found := site{}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && name != "." && path.Base(name)[0] == '.' {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || path.Base(name)[0] == '.' {
 			return err
 		}

@@ -6,6 +6,7 @@
 //
 //	.manifest.json   the release's manifest, byte for byte
 //	.copy.json       when it was installed, and the size and hash of each file
+//	.gzip/…          the files that are worth it as gzip has them, ready to be sent
 //	.sha256          the archive's hash, written last; without it the folder was never finished
 //	index.html …     what is served
 //
@@ -23,6 +24,8 @@ import (
 	"strings"
 	"time"
 
+	"aead.dev/minisign"
+
 	"chatwright.dev/tray/server/hint"
 )
 
@@ -37,7 +40,7 @@ var (
 	ErrManifest = errors.New("no usable manifest")                     // no network, an HTTP error, not a manifest
 	ErrContract = errors.New("this Studio speaks another UI contract") // refused outright
 	ErrOlder    = errors.New("this Studio is older than the installed one")
-	ErrDownload = errors.New("the download is not what the manifest promises") // cut short, too big, another hash
+	ErrDownload = errors.New("no usable download") // cut short, too big, another hash
 	ErrArchive  = errors.New("the archive is refused")
 )
 
@@ -46,9 +49,11 @@ type Config struct {
 	CacheDir        string        // required; made by the first update
 	LegacyDir       string        // copies of the command-line companion, only ever read; "" for none
 	BaseURL         string        // "": DefaultBaseURL; with or without the last slash
+	PublicKey       string        // minisign's, that manifests must be signed with; "": none, they need no signature
 	HTTPClient      *http.Client  // nil: honours the proxies of the environment and never goes from https to http
 	ManifestTimeout time.Duration // for the whole manifest; 0: 10 s
-	StallTimeout    time.Duration // a download that brings nothing for so long is given up; 0: 30 s
+	StallTimeout    time.Duration // a download that brings nothing for so long is broken off; 0: 30 s
+	RetryWait       time.Duration // before a broken download goes on, growing while nothing comes; 0: 500 ms
 	MaxDownload     int64         // bytes of an archive; 0: 64 MiB
 	Log             *slog.Logger  // nil: silent
 
@@ -61,6 +66,7 @@ type Config struct {
 type Store struct {
 	cfg       Config
 	base      *url.URL
+	key       *minisign.PublicKey // nil: signatures are not asked for
 	ownClient bool
 }
 
@@ -73,7 +79,12 @@ type Copy struct {
 	InstalledAt time.Time
 	// Legacy is a copy made by the command-line companion: it has no file hashes, so nothing vouches for its files.
 	Legacy bool
+	// Files are those that were installed, with the packed twins of some: the twin of "app.js" is PackedName("app.js").
+	Files []File
 }
+
+// PackedName is where a copy keeps a file in gzip's format, if it does.
+func PackedName(name string) string { return packedDir + "/" + name }
 
 // Open checks the config and removes what a killed update left behind. It touches no network, and needs no cache
 // folder to be there.
@@ -88,11 +99,18 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the Studio cache: reading the release address: %w", err)
 	}
+	key, err := parseKey(cfg.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("opening the Studio cache: reading the public key: %w", err)
+	}
 	if cfg.ManifestTimeout <= 0 {
 		cfg.ManifestTimeout = 10 * time.Second
 	}
 	if cfg.StallTimeout <= 0 {
 		cfg.StallTimeout = 30 * time.Second
+	}
+	if cfg.RetryWait <= 0 {
+		cfg.RetryWait = 500 * time.Millisecond
 	}
 	if cfg.MaxDownload <= 0 {
 		cfg.MaxDownload = 64 << 20
@@ -107,7 +125,7 @@ func Open(cfg Config) (*Store, error) {
 	if own {
 		cfg.HTTPClient = newClient()
 	}
-	s := &Store{cfg, base, own}
+	s := &Store{cfg, base, key, own}
 	s.sweep()
 	return s, nil
 }

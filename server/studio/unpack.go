@@ -2,12 +2,14 @@ package studio
 
 import (
 	"archive/zip"
+	"bufio"
 	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -19,16 +21,21 @@ import (
 type unpacker struct {
 	root     *os.Root
 	total    int64
-	consumed int64 // compressed bytes of the present file
+	consumed byteCounter // compressed bytes of the present file
+	folders  map[string]bool
+	files    []File
+}
+
+func newUnpacker(root *os.Root) *unpacker {
+	return &unpacker{root: root, folders: map[string]bool{".": true}}
 }
 
 // unpack writes all entries and returns what it wrote. step is told after each file.
-func (u *unpacker) unpack(ctx context.Context, r *zip.Reader, entries []entry, step func(string) error) ([]fileRecord, error) {
+func (u *unpacker) unpack(ctx context.Context, r *zip.Reader, entries []entry, step func(string) error) ([]File, error) {
 	r.RegisterDecompressor(zip.Deflate, func(compressed io.Reader) io.ReadCloser {
-		return flate.NewReader(reading{compressed, func(n int) { u.consumed += int64(n) }})
+		u.consumed = byteCounter{from: bufio.NewReader(compressed)}
+		return flate.NewReader(&u.consumed)
 	})
-	var files []fileRecord
-	folders := map[string]bool{".": true}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -37,64 +44,100 @@ func (u *unpacker) unpack(ctx context.Context, r *zip.Reader, entries []entry, s
 		if !e.dir {
 			folder = path.Dir(e.name)
 		}
-		if err := u.folder(folder, folders); err != nil {
+		if err := u.folder(folder); err != nil {
 			return nil, err
 		}
 		if e.dir {
 			continue
 		}
-		written, err := u.file(e)
-		if err != nil {
-			return nil, fmt.Errorf("unpacking %q: %w", e.name, err)
-		}
-		files = append(files, written)
-		if err := step("unpacking"); err != nil {
+		if err := u.entry(e, step); err != nil {
 			return nil, err
 		}
 	}
-	for folder := range folders {
+	for folder := range u.folders {
 		if err := syncFolder(u.root, folder); err != nil {
 			return nil, err
 		}
 	}
-	return files, nil
+	return u.files, nil
 }
 
-// folder makes name and the folders above it, and notes each in made.
-func (u *unpacker) folder(name string, made map[string]bool) error {
-	if made[name] {
+// entry writes a file and, where it is worth it, its packed twin.
+func (u *unpacker) entry(e entry, step func(string) error) error {
+	written, checksum, err := u.file(e)
+	if err != nil {
+		return fmt.Errorf("unpacking %q: %w", e.name, err)
+	}
+	u.files = append(u.files, written)
+	if err := step("unpacking"); err != nil {
+		return err
+	}
+	twin, made, err := u.pack(e, written, checksum)
+	if err != nil {
+		return fmt.Errorf("packing %q: %w", e.name, err)
+	}
+	if made {
+		u.files = append(u.files, twin)
+		return step("packing")
+	}
+	return nil
+}
+
+// folder makes name and the folders above it, and notes each.
+func (u *unpacker) folder(name string) error {
+	if u.folders[name] {
 		return nil
 	}
 	if err := u.root.MkdirAll(name, 0o755); err != nil {
 		return err
 	}
-	for ; !made[name]; name = path.Dir(name) {
-		made[name] = true
+	for ; !u.folders[name]; name = path.Dir(name) {
+		u.folders[name] = true
 	}
 	return nil
 }
 
-func (u *unpacker) file(e entry) (fileRecord, error) {
+func (u *unpacker) file(e entry) (written File, checksum uint32, err error) {
 	from, err := e.file.Open()
 	if err != nil {
-		return fileRecord{}, fmt.Errorf("%w: %w", ErrArchive, err)
+		return written, 0, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	defer from.Close()
-	u.consumed = 0
-	sum := sha256.New()
+	sum, crc := sha256.New(), crc32.NewIEEE()
 	counted := reading{io.LimitReader(archiveReader{from}, maxFile+1), func(n int) { u.total += int64(n) }}
-	size, err := writeFile(u.root, e.name, io.TeeReader(io.LimitReader(counted, maxUnpacked-u.total+1), sum))
+	bounded := io.LimitReader(counted, maxUnpacked-u.total+1)
+	size, err := writeFile(u.root, e.name, io.TeeReader(bounded, io.MultiWriter(sum, crc)))
 	switch {
 	case err != nil:
-		return fileRecord{}, err
+		return written, 0, err
 	case size > maxFile:
-		return fileRecord{}, fmt.Errorf("%w: it %w", ErrArchive, errFileTooBig)
+		return written, 0, fmt.Errorf("%w: it %w", ErrArchive, errFileTooBig)
 	case u.total > maxUnpacked:
-		return fileRecord{}, fmt.Errorf("%w: %w", ErrArchive, errTooBig)
-	case e.file.Method != zip.Store && size > ratioMatters && size > maxRatio*u.consumed:
-		return fileRecord{}, fmt.Errorf("%w: it is packed more than %d to 1", ErrArchive, maxRatio)
+		return written, 0, fmt.Errorf("%w: %w", ErrArchive, errTooBig)
+	case e.file.Method != zip.Store && size > ratioMatters && size > maxRatio*u.consumed.n:
+		return written, 0, fmt.Errorf("%w: it is packed more than %d to 1", ErrArchive, maxRatio)
 	}
-	return fileRecord{e.name, size, hex.EncodeToString(sum.Sum(nil))}, nil
+	return File{e.name, size, hex.EncodeToString(sum.Sum(nil))}, crc.Sum32(), nil
+}
+
+// byteCounter counts what is taken from it. It hands out single bytes, so that flate takes none too many.
+type byteCounter struct {
+	from *bufio.Reader
+	n    int64
+}
+
+func (c *byteCounter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *byteCounter) ReadByte() (byte, error) {
+	b, err := c.from.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
 }
 
 // archiveReader tells a broken archive apart from a full disk.

@@ -187,20 +187,26 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, opts Update
 			s.cfg.Log.Warn("Studio update left a folder behind; the next start removes it", "dir", work, "err", left)
 		}
 	}()
-	archive, err := os.OpenFile(filepath.Join(work, archiveFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	archive, err := s.fetch(ctx, m, opts.Progress)
 	if err != nil {
+		if !errors.Is(err, errDisk) {
+			err = fmt.Errorf("%w: %w", ErrDownload, err)
+		}
 		return Copy{}, err
 	}
-	defer archive.Close()
-	if err := s.download(ctx, m, archive, opts.Progress); err != nil {
-		return Copy{}, fmt.Errorf("%w: %w", ErrDownload, err)
-	}
+	defer func() {
+		archive.Close()
+		if ctx.Err() == nil { // who cancels now need not download again
+			s.dropDownload()
+		}
+	}()
 	if err := s.cfg.step("downloaded"); err != nil {
 		return Copy{}, err
 	}
 	opts.Progress(Progress{Stage: Unpacking, Version: m.Version})
 	at := time.Now().UTC()
-	if err := s.build(ctx, filepath.Join(work, "copy"), archive, m, raw, at); err != nil {
+	files, err := s.build(ctx, filepath.Join(work, "copy"), archive, record{InstalledAt: at, SHA256: m.SHA256}, raw)
+	if err != nil {
 		return Copy{}, err
 	}
 	dir, err := s.place(ctx, work, m)
@@ -211,38 +217,38 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, opts Update
 		return Copy{}, err
 	}
 	s.cfg.Log.Info("Studio copy installed", "version", m.Version, "dir", dir)
-	return Copy{Dir: dir, Version: m.Version, SHA256: m.SHA256, UIContract: m.UIContract, InstalledAt: at}, nil
+	return Copy{Dir: dir, Version: m.Version, SHA256: m.SHA256, UIContract: m.UIContract, InstalledAt: at, Files: files}, nil
 }
 
-// build makes a finished copy in the folder dir, which must not be there yet.
-func (s *Store) build(ctx context.Context, dir string, archive *os.File, m Manifest, raw []byte, at time.Time) error {
+// build makes a finished copy in the folder dir, which must not be there yet, and returns its files.
+func (s *Store) build(ctx context.Context, dir string, archive *os.File, r record, manifest []byte) ([]File, error) {
 	size, err := archive.Seek(0, io.SeekEnd)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, entries, skipped, err := readArchive(archive, size)
+	zipped, entries, skipped, err := readArchive(archive, size)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrArchive, err)
+		return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
 	if len(skipped) > 0 {
 		s.cfg.Log.Warn("Studio archive holds links or special files; they were left out", "count", len(skipped), "first", skipped[0])
 	}
 	if err := s.cfg.step("checked"); err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close() // before the rename: Windows renames no open folder
-	files, err := (&unpacker{root: root}).unpack(ctx, r, entries, s.cfg.step)
+	r.Files, err = newUnpacker(root).unpack(ctx, zipped, entries, s.cfg.step)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return describeCopy(root, raw, record{at, m.SHA256, files}, s.cfg.step)
+	return r.Files, describeCopy(root, manifest, r, s.cfg.step)
 }
 
 // sweep removes what killed updates left, unless an update is running now.
