@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -39,7 +38,7 @@ func loadConsole(files fs.FS) (map[string]consoleFile, error) {
 // contentETag is a strong ETag that is the same exactly for the same bytes.
 func contentETag(body []byte) string {
 	sum := sha256.Sum256(body)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	return sumETag(sum[:])
 }
 
 func (s *Server) redirectToConsole(w http.ResponseWriter, r *http.Request) {

@@ -1,17 +1,11 @@
 package server
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"hash/fnv"
-	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +17,7 @@ import (
 // used: a request that began with one folder ends with it. Make one with NewUISource.
 type UISource struct {
 	current atomic.Pointer[uiFolder] // nil: the console
+	damaged atomic.Pointer[func()]
 }
 
 // NewUISource returns a source that serves dir, or the console when dir is empty.
@@ -38,17 +33,33 @@ func (u *UISource) Set(dir string, info protocol.UI) {
 		u.current.Store(nil)
 		return
 	}
-	u.current.Store(&uiFolder{dir: dir, info: info})
+	u.current.Store(newUIFolder(dir, info))
 }
 
-// SetCopy serves a Studio copy from now on. Pages that were loaded before ask for the hashed files that they know: the
-// ones that c has no more come from others, which are the copies that pages may have been loaded from.
-func (u *UISource) SetCopy(c studio.Copy, others ...studio.Copy) {
+// SetCopy serves a Studio copy from now on, or the console for the zero Copy. A page that was loaded before goes on
+// asking for the hashed files that it knows: those that c has not come from others, the copies that pages may have been
+// loaded from. Nothing else ever does, so a page never gets files of two versions: a hashed name stands for its bytes.
+// Every file of a copy must have the hash that it was installed with; when one has not, OnDamage is told.
+func (u *UISource) SetCopy(c studio.Copy, others []studio.Copy) {
 	if c.Dir == "" {
-		u.Set("", protocol.UI{})
+		u.current.Store(nil)
 		return
 	}
-	u.current.Store(&uiFolder{dir: c.Dir, info: protocol.UI{Source: protocol.UICopy, Version: c.Version}, copied: &c})
+	folder := newUICopy(c)
+	for _, other := range others {
+		folder.others = append(folder.others, newUICopy(other))
+	}
+	u.current.Store(folder)
+}
+
+// OnDamage has f called when the copy that is served turns out not to be as it was installed; f may set another one,
+// with which the request goes on. Nil: such a request is answered with an error.
+func (u *UISource) OnDamage(f func()) {
+	if f == nil {
+		u.damaged.Store(nil)
+		return
+	}
+	u.damaged.Store(&f)
 }
 
 // Info says what is served.
@@ -59,28 +70,36 @@ func (u *UISource) Info() protocol.UI {
 	return protocol.UI{Source: protocol.UIConsole}
 }
 
-// uiFolder is a folder that is served. It holds no descriptor: a build tool may replace a folder while it is served,
-// and Windows would not let a version that is open be removed.
-type uiFolder struct {
-	dir  string
-	info protocol.UI
-
-	copied *studio.Copy // nil: a folder of the user's own
-
-	mu     sync.Mutex
-	etag   string // of the page that policy was computed for
-	policy string
+// replaceDamaged returns what is served instead of a copy that was changed; ok is false if that is no better.
+func (u *UISource) replaceDamaged(folder *uiFolder) (next *uiFolder, ok bool) {
+	if f := u.damaged.Load(); f != nil {
+		folder.told.Do(*f) // once; who comes meanwhile waits
+	}
+	next = u.current.Load()
+	return next, next != folder
 }
 
 // serveUI answers every path that no other surface has.
 func (s *Server) serveUI(w http.ResponseWriter, r *http.Request) {
 	folder := s.ui.current.Load()
-	if folder != nil {
-		if readOnly(w, r) {
-			folder.serve(w, r)
-		}
+	if folder == nil {
+		s.serveNoUI(w, r)
 		return
 	}
+	if !readOnly(w, r) || folder.serve(w, r) {
+		return
+	}
+	// The copy was changed behind our back, which is found out before a byte of the answer is written.
+	next, ok := s.ui.replaceDamaged(folder)
+	switch {
+	case ok && next == nil:
+		s.serveNoUI(w, r)
+	case !ok || !next.serve(w, r):
+		writeError(w, r.URL.Path, http.StatusInternalServerError, "damaged", "the copy of Studio was changed after it was installed")
+	}
+}
+
+func (s *Server) serveNoUI(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" {
 		s.serveConsole(w, r, "")
 		return
@@ -90,112 +109,69 @@ func (s *Server) serveUI(w http.ResponseWriter, r *http.Request) {
 
 const indexPage = "index.html"
 
-// serve answers with the file that the path names, or with index.html for a place within the app.
-func (f *uiFolder) serve(w http.ResponseWriter, r *http.Request) {
+// serve answers with the file that the path names, or with index.html for a place within the app. It reports false,
+// and has written nothing, when the folder is a copy that was changed.
+func (f *uiFolder) serve(w http.ResponseWriter, r *http.Request) bool {
 	name, ok := fileName(r.URL.Path)
 	if !ok {
 		notFound(w, r.URL.Path)
-		return
+		return true
 	}
-	file, info, err := f.open(name)
-	if err != nil && !hasExtension(name) {
+	file, err := f.openFor(name, acceptsGzip(r.Header))
+	if err != nil && isHashed(name) && !errors.Is(err, errDamaged) {
+		file, err = f.openOther(name, acceptsGzip(r.Header), err)
+	}
+	if err != nil && !errors.Is(err, errDamaged) && !hasExtension(name) {
 		name = indexPage
-		file, info, err = f.open(name)
+		file, err = f.openFor(name, acceptsGzip(r.Header))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errDamaged):
+		return false
+	case err != nil:
 		message := "not found"
 		if name == indexPage {
 			message = "the UI folder has no index.html"
 		}
 		writeError(w, r.URL.Path, http.StatusNotFound, "not_found", message)
-		return
+		return true
 	}
 	defer file.Close()
-	setPageHeaders(w.Header())
-	w.Header().Set("Content-Type", contentType(name))
-	w.Header().Set("Cache-Control", "no-cache")
+	f.answer(w, r, name, file)
+	return true
+}
+
+// answer sends an opened file under its name.
+func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, file *uiFile) {
+	h := w.Header()
+	setPageHeaders(h)
+	h.Set("Content-Type", contentType(name))
+	h.Set("Cache-Control", "no-cache")
 	if isHashed(name) {
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	if isDocument(name) {
-		f.servePage(w, r, file)
-		return
-	}
-	w.Header().Set("Etag", f.fileETag(info))
-	http.ServeContent(w, r, "", info.ModTime(), file)
-}
-
-// maxPage bounds a document, which is read whole: for its ETag, and for the hashes of what is inline in it.
-const maxPage = 16 << 20
-
-func (f *uiFolder) servePage(w http.ResponseWriter, r *http.Request, file io.Reader) {
-	body, err := io.ReadAll(io.LimitReader(file, maxPage+1))
-	if err != nil || len(body) > maxPage {
-		writeError(w, r.URL.Path, http.StatusInternalServerError, "unreadable", "the page cannot be read")
-		return
-	}
-	etag := contentETag(body)
-	h := w.Header()
-	h.Set("Etag", etag)
-	h.Set("Content-Security-Policy", f.policyFor(etag, body))
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
-}
-
-// policyFor computes the policy of a page once for as long as its bytes stay the same.
-func (f *uiFolder) policyFor(etag string, body []byte) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.etag != etag {
-		f.etag, f.policy = etag, studioPolicy(body)
-	}
-	return f.policy
-}
-
-// fileETag tells apart files of the same name in different versions even where an archive gave all of them one time.
-func (f *uiFolder) fileETag(info fs.FileInfo) string {
-	dir := fnv.New64a()
-	_, _ = dir.Write([]byte(f.dir)) // a hash takes everything
-	return fmt.Sprintf(`"%x-%x-%x"`, dir.Sum64(), info.ModTime().UnixNano(), info.Size())
-}
-
-var errNotServed = errors.New("not a regular file of the folder")
-
-// open opens a regular file. os.Root lets nothing out of the folder; a symlink is not followed even within it, so that
-// one cannot give a second name to what is hidden.
-func (f *uiFolder) open(name string) (*os.File, fs.FileInfo, error) {
-	root, err := os.OpenRoot(f.dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer root.Close()
-	for end := 0; end < len(name); end++ {
-		next := strings.IndexByte(name[end:], '/')
-		if next < 0 {
-			next = len(name) - end
-		}
-		end += next
-		info, err := root.Lstat(name[:end])
+		policy, err := f.policyFor(name, file)
 		if err != nil {
-			return nil, nil, err
+			h.Del("Cache-Control")
+			writeError(w, r.URL.Path, http.StatusInternalServerError, "unreadable", "the page cannot be read")
+			return
 		}
-		last := end == len(name)
-		if last && !info.Mode().IsRegular() || !last && !info.IsDir() {
-			return nil, nil, errNotServed
-		}
+		h.Set("Content-Security-Policy", policy)
 	}
-	file, err := root.Open(name)
-	if err != nil {
-		return nil, nil, err
+	h.Set("Etag", file.etag)
+	if file.twin {
+		h.Add("Vary", "Accept-Encoding")
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNotServed
+	modified := file.info.ModTime()
+	if file.exact {
+		modified = time.Time{} // the ETag says all, and the time of an unpacked file nothing
 	}
-	if err != nil {
-		file.Close()
-		return nil, nil, err
+	if file.packed {
+		h.Set("Content-Encoding", "gzip")
+		w = sizedWriter{w, file.info.Size()}
 	}
-	return file, info, nil
+	http.ServeContent(w, r, "", modified, file)
 }
 
 // fileName turns a URL path into the name of a file within a folder. What could mean another place on some system, and

@@ -86,6 +86,20 @@ func (k *Keeper) Refresh() {
 	k.show(shelf)
 }
 
+// Damaged serves another copy instead of the one that is served, which turned out not to be as it was installed.
+func (k *Keeper) Damaged() {
+	was, _ := k.Served()
+	k.Refresh()
+	if now, _ := k.Served(); now.Dir == was.Dir {
+		return // it is as it was installed after all, or another caller was faster
+	}
+	k.state.Update(func(s protocol.StudioStatus) protocol.StudioStatus {
+		s.Error = "Studio " + was.Version + " was changed after it was installed and is not served any more"
+		s.Hint = "install it again with: chatwright-tray studio update"
+		return s
+	})
+}
+
 // show makes shelf what is served and said. k.mu is held.
 func (k *Keeper) show(shelf shelf) {
 	changed := shelf.current.Dir != k.served.Dir
