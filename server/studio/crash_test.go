@@ -18,7 +18,7 @@ import (
 
 // The steps of an update, as Config.OnStep hears of them.
 var steps = []string{
-	"downloaded", "checked", "unpacking", "wrote .manifest.json", "wrote .copy.json", "wrote .sha256", "made room", "in place",
+	"download noted", "downloading", "downloaded", "checked", "unpacking", "packing", "wrote .manifest.json", "wrote .copy.json", "wrote .sha256", "made room", "in place",
 }
 
 // The two kinds of update: beside the old copy, and in its place.
@@ -133,17 +133,30 @@ const childEnv = "CHATWRIGHT_TEST_STUDIO_CHILD"
 
 // child updates the cache that the environment names, says when it reached the step, and stays there to be killed.
 func child() {
-	fields := strings.Split(os.Getenv(childEnv), "\n") // cache, base URL, step
+	fields := strings.Split(os.Getenv(childEnv), "\n") // cache, base URL, step; "rollback " or "prune " in front of it
 	cfg := studio.Config{CacheDir: fields[0], BaseURL: fields[1]}
+	step, isRollback := strings.CutPrefix(fields[2], "rollback ")
+	step, isPrune := strings.CutPrefix(step, "prune ")
 	cfg.OnStep(func(name string) error {
-		if name == fields[2] {
+		if name == step {
 			fmt.Println("reached")
 			time.Sleep(time.Minute) // killed long before
 		}
 		return nil
 	})
 	s, err := studio.Open(cfg)
-	if err == nil {
+	switch {
+	case err != nil:
+	case step == "serve":
+		k := studio.NewKeeper(s, nil)
+		k.Refresh()
+		fmt.Println("reached")
+		time.Sleep(time.Minute) // killed long before
+	case isRollback:
+		_, err = s.Rollback(context.Background())
+	case isPrune:
+		_, err = s.Prune(context.Background())
+	default:
 		_, err = s.Update(context.Background(), studio.UpdateOptions{})
 	}
 	fmt.Println("ended:", err)

@@ -5,6 +5,10 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/watch"
 )
 
 // What the tests reach into: the steps of an update, the check of one name, and an archive without a download.
@@ -41,4 +45,9 @@ func Unpack(ctx context.Context, archive []byte, dir string) (skipped []string, 
 	defer root.Close()
 	_, err = newUnpacker(root).unpack(ctx, r, entries, func(string) error { return nil })
 	return skipped, err
+}
+
+// Meter is how progress becomes a state.
+func Meter(state *watch.Value[protocol.StudioStatus]) func(Progress) {
+	return (&meter{state: state, now: time.Now}).report
 }

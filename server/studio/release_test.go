@@ -28,15 +28,16 @@ type release struct {
 	URL       string
 	downloads atomic.Int32 // of the archive
 
-	mu                sync.Mutex
-	manifest, archive http.HandlerFunc
+	mu                           sync.Mutex
+	manifest, archive, signature http.HandlerFunc
 }
 
 func newRelease(t testing.TB) *release {
 	t.Helper()
-	r := &release{}
+	r := &release{signature: fail(404)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /latest/studio-ui.manifest.json", func(w http.ResponseWriter, req *http.Request) { r.handler(&r.manifest)(w, req) })
+	mux.HandleFunc("GET /latest/studio-ui.manifest.json.minisig", func(w http.ResponseWriter, req *http.Request) { r.handler(&r.signature)(w, req) })
 	mux.HandleFunc("GET /latest/studio-ui.zip", func(w http.ResponseWriter, req *http.Request) {
 		r.downloads.Add(1)
 		r.handler(&r.archive)(w, req)
@@ -70,7 +71,7 @@ func (r *release) publish(t testing.TB, version string, files site) (sum string)
 	t.Helper()
 	archive := files.zip(t)
 	sum = hash(archive)
-	r.serve(answer(manifest(version, sum, 1)), answer(string(archive)))
+	r.serve(answer(manifest(version, sum, 1)), (&fileServer{body: string(archive), etag: `"` + sum[:16] + `"`}).ServeHTTP)
 	return sum
 }
 
@@ -187,6 +188,16 @@ func open(t testing.TB, baseURL string, change func(*studio.Config)) (*studio.St
 		t.Fatal(err)
 	}
 	return s, cfg
+}
+
+// reopen opens the same cache again, as the next process does.
+func reopen(t testing.TB, cfg studio.Config) *studio.Store {
+	t.Helper()
+	s, err := studio.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func update(t testing.TB, s *studio.Store) studio.Copy {

@@ -1,0 +1,402 @@
+package studio_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/studio"
+	"chatwright.dev/tray/server/watch"
+)
+
+// served collects what a keeper says is to be served, as "version (others)".
+type served struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (s *served) serve(c studio.Copy, others []studio.Copy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words := []string{c.Version}
+	for _, other := range others {
+		words = append(words, other.Version)
+	}
+	s.list = append(s.list, strings.Join(words, " "))
+}
+
+func (s *served) wants(t *testing.T, want ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.list, want) {
+		t.Errorf("served: got %q, want %q", s.list, want)
+	}
+}
+
+func keep(t *testing.T, s *studio.Store) (*studio.Keeper, *served) {
+	t.Helper()
+	seen := &served{}
+	k := studio.NewKeeper(s, seen.serve)
+	t.Cleanup(k.Close)
+	k.Refresh()
+	return k, seen
+}
+
+func codeOf(err error) protocol.ErrorCode {
+	if coded, ok := errors.AsType[interface {
+		error
+		ErrorCode() protocol.ErrorCode
+	}](err); ok {
+		return coded.ErrorCode()
+	}
+	return ""
+}
+
+func TestAKeeperServesUpdatesRollsBackAndPrunes(t *testing.T) {
+	r := newRelease(t)
+	s, cfg := open(t, r.URL, nil)
+	k, seen := keep(t, s)
+	seen.wants(t)
+	if got := k.Status(); got != (protocol.StudioStatus{Stage: protocol.StudioIdle}) {
+		t.Errorf("with nothing: got %+v", got)
+	}
+	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {
+		r.publish(t, version, studioSite(version))
+		if err := k.Update(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen.wants(t, "1.0.0", "1.1.0 1.0.0", "1.2.0 1.1.0")
+	wantNothingBut(t, cfg.CacheDir, "1.1.0", "1.2.0") // two are kept, without anybody asking
+	got := k.Status()
+	if time.Since(got.CheckedAt) > time.Minute {
+		t.Errorf("checked at %s", got.CheckedAt)
+	}
+	got.CheckedAt = time.Time{}
+	if want := (protocol.StudioStatus{Stage: protocol.StudioIdle, Version: "1.2.0", Previous: "1.1.0"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+
+	if err := k.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Update(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	seen.wants(t, "1.0.0", "1.1.0 1.0.0", "1.2.0 1.1.0", "1.1.0 1.2.0")
+	got = k.Status()
+	got.CheckedAt = time.Time{}
+	if want := (protocol.StudioStatus{Stage: protocol.StudioIdle, Version: "1.1.0", Held: "1.2.0", Available: "1.2.0"}); got != want {
+		t.Errorf("rolled back: got %+v, want %+v", got, want)
+	}
+	if err := k.Rollback(t.Context()); !errors.Is(err, studio.ErrNoPrevious) || codeOf(err) != protocol.CodeConflict {
+		t.Errorf("got %v (%s), want ErrNoPrevious, a conflict", err, codeOf(err))
+	}
+	if got := k.Status(); !strings.Contains(got.Error, "no version of Studio to go back to") || got.Hint == "" {
+		t.Errorf("got %+v, want it said", got)
+	}
+	if err := k.Update(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.Status(); got.Version != "1.2.0" || got.Held != "" || got.Error != "" || got.Previous != "1.1.0" {
+		t.Errorf("forward again: got %+v", got)
+	}
+	if pruned, err := k.Prune(t.Context()); err != nil || len(pruned.Removed) > 0 || len(pruned.InUse) > 0 {
+		t.Errorf("pruned: got %+v, %v", pruned, err)
+	}
+}
+
+// studio.md: "A finished copy is served at once".
+func TestAKeeperStartsWithWhatIsThere(t *testing.T) {
+	_, s, cfg := versions(t, "1.0.0", "1.1.0")
+	rollback(t, s)
+	k, seen := keep(t, reopen(t, cfg))
+	seen.wants(t, "1.0.0 1.1.0")
+	if got, want := k.Status(), (protocol.StudioStatus{Stage: protocol.StudioIdle, Version: "1.0.0", Held: "1.1.0"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestAFailedUpdateIsSaidAndForgottenWithTheNext(t *testing.T) {
+	r, s, _ := versions(t, "1.0.0")
+	k, seen := keep(t, s)
+	r.serve(fail(503), nil)
+	err := k.Update(t.Context(), false)
+	if !errors.Is(err, studio.ErrManifest) || codeOf(err) != protocol.CodeUpdateFailed {
+		t.Errorf("got %v (%s), want ErrManifest, update_failed", err, codeOf(err))
+	}
+	got := k.Status()
+	if got.Stage != protocol.StudioIdle || !strings.Contains(got.Error, "503 Service Unavailable") || !strings.Contains(got.Hint, "--ui-url") || got.Version != "1.0.0" {
+		t.Errorf("got %+v, want the cause, the way out, and 1.0.0 still", got)
+	}
+	r.publish(t, "1.1.0", studioSite("1.1.0"))
+	if err := k.Update(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.Status(); got.Error != "" || got.Hint != "" || got.Version != "1.1.0" {
+		t.Errorf("got %+v, want it forgotten", got)
+	}
+	seen.wants(t, "1.0.0", "1.1.0 1.0.0")
+}
+
+// A release that is refused is still there to be named.
+func TestAnAvailableVersionThatIsRefusedIsNamed(t *testing.T) {
+	r, s, _ := versions(t, "1.0.0")
+	k, _ := keep(t, s)
+	r.serve(answer(manifest("2.0.0", strings.Repeat("ab", 32), 2)), nil)
+	if err := k.Update(t.Context(), false); !errors.Is(err, studio.ErrContract) {
+		t.Errorf("got %v, want ErrContract", err)
+	}
+	if got := k.Status(); got.Available != "2.0.0" || got.Version != "1.0.0" || got.Hint == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// until waits for a state.
+func until(t *testing.T, k *studio.Keeper, what string, ok func(protocol.StudioStatus) bool) protocol.StudioStatus {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		now, changed := k.State().Watch()
+		if ok(now) {
+			return now
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("waited for %s, got %+v", what, now)
+		}
+	}
+}
+
+// stalled publishes 1.1.0 with a download that stops after 30 kB, and returns what lets it go on.
+func stalled(t *testing.T, r *release) (goOn func()) {
+	t.Helper()
+	server, _ := resumable(t, r, "1.1.0")
+	server.cut, server.cuts, server.stalls = 30_000, -1, true
+	r.serve(answer(manifest("1.1.0", hash([]byte(server.body)), 1)), nil)
+	return func() { server.set(func(f *fileServer) { f.cuts = 0 }) }
+}
+
+func downloading(s protocol.StudioStatus) bool {
+	return s.Stage == protocol.StudioDownloading && s.Bytes == 30_000
+}
+
+func TestCancelEndsAnUpdateForAllWhoWait(t *testing.T) {
+	r, s, cfg := versions(t, "1.0.0")
+	goOn := stalled(t, r)
+	k, seen := keep(t, s)
+	k.Cancel() // of nothing is nothing
+	ended := make(chan error, 3)
+	for range 3 {
+		go func() { ended <- k.Update(t.Context(), false) }()
+	}
+	// Bytes may be shown only up to a moment ago; what counts is that the download is on.
+	got := until(t, k, "the download", func(s protocol.StudioStatus) bool { return s.Stage == protocol.StudioDownloading })
+	if got.Available != "1.1.0" || got.Total == 0 || got.Version != "1.0.0" {
+		t.Errorf("got %+v", got)
+	}
+	k.Cancel()
+	cancelled := 0
+	for range 3 {
+		// One that came only after the cancel is an update of its own.
+		select {
+		case err := <-ended:
+			if !errors.Is(err, studio.ErrCancelled) || codeOf(err) != protocol.CodeCancelled {
+				t.Errorf("got %v (%s), want ErrCancelled", err, codeOf(err))
+			}
+			cancelled++
+		case <-time.After(time.Minute):
+			t.Fatalf("%d of 3 ended", cancelled)
+		}
+		k.Cancel()
+	}
+	if got := k.Status(); got.Stage != protocol.StudioIdle || got.Error != "" || got.Bytes != 0 || got.Version != "1.0.0" {
+		t.Errorf("got %+v, want it idle and no error: somebody wanted this", got)
+	}
+	goOn()
+	if err := k.Update(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	seen.wants(t, "1.0.0", "1.1.0 1.0.0")
+	wantNothingBut(t, cfg.CacheDir, "1.0.0", "1.1.0")
+}
+
+func TestARollbackDoesNotWaitForADownload(t *testing.T) {
+	r, s, _ := versions(t, "0.9.0", "1.0.0")
+	stalled(t, r)
+	k, _ := keep(t, s)
+	ended := make(chan error, 1)
+	go func() { ended <- k.Update(t.Context(), false) }()
+	until(t, k, "the download", func(s protocol.StudioStatus) bool { return s.Stage == protocol.StudioDownloading })
+	if err := k.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, studio.ErrCancelled) {
+		t.Errorf("the update: got %v, want ErrCancelled", err)
+	}
+	if got := k.Status(); got.Version != "0.9.0" || got.Held != "1.0.0" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Neither does it wait for one of another process.
+func TestARollbackDoesNotWaitForAnotherProcess(t *testing.T) {
+	r, s, cfg := versions(t, "0.9.0", "1.0.0")
+	r.publish(t, "1.1.0", studioSite("1.1.0"))
+	other := startChild(t, cfg, "unpacking")
+	defer other.kill(t)
+	if c := rollback(t, s); c.Version != "0.9.0" {
+		t.Errorf("got %s", c.Version)
+	}
+}
+
+func TestWhoWaitsForAnUpdateMayLeave(t *testing.T) {
+	r, s, _ := versions(t, "1.0.0")
+	goOn := stalled(t, r)
+	k, _ := keep(t, s)
+	ended := make(chan error, 1)
+	go func() { ended <- k.Update(t.Context(), false) }()
+	until(t, k, "the download", func(s protocol.StudioStatus) bool { return s.Stage == protocol.StudioDownloading })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := k.Update(ctx, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if got := k.Status(); got.Stage != protocol.StudioDownloading {
+		t.Errorf("got %+v, want the other's update to go on", got)
+	}
+	goOn()
+	k.Cancel()
+	<-ended
+}
+
+func TestTheEndOfTheContextIsNoFailure(t *testing.T) {
+	r, s, _ := versions(t, "1.0.0")
+	stalled(t, r)
+	k, _ := keep(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- k.Update(ctx, false) }()
+	until(t, k, "the download", func(s protocol.StudioStatus) bool { return s.Stage == protocol.StudioDownloading })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if got := k.Status(); got.Error != "" || got.Stage != protocol.StudioIdle {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// security.md 19: "a served folder that no longer matches is not served, the previous version is".
+func TestADamagedCopyGivesWayToThePreviousOne(t *testing.T) {
+	_, s, cfg := versions(t, "1.0.0", "1.1.0")
+	k, seen := keep(t, s)
+	k.Damaged() // it is not
+	if got := k.Status(); got.Error != "" {
+		t.Errorf("got %+v", got)
+	}
+	write(t, filepath.Join(cfg.CacheDir, "1.1.0", "index.html"), "changed")
+	k.Damaged()
+	seen.wants(t, "1.1.0 1.0.0", "1.0.0")
+	got := k.Status()
+	if got.Version != "1.0.0" || !strings.Contains(got.Error, "Studio 1.1.0 was changed after it was installed") || got.Hint == "" {
+		t.Errorf("got %+v", got)
+	}
+	if err := k.Update(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	seen.wants(t, "1.1.0 1.0.0", "1.0.0", "1.1.0 1.0.0")
+	if got := k.Status(); got.Error != "" || got.Version != "1.1.0" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// studio.md: "Two processes that update at once do not harm each other." Each ends with the newest served.
+func TestTwoKeepersOfOneCache(t *testing.T) {
+	r, s, cfg := versions(t, "1.0.0")
+	one, _ := keep(t, s)
+	two, _ := keep(t, reopen(t, cfg))
+	for _, version := range []string{"1.1.0", "1.2.0", "1.3.0"} {
+		r.publish(t, version, studioSite(version))
+		var wg sync.WaitGroup
+		for _, k := range []*studio.Keeper{one, two} {
+			wg.Go(func() {
+				if err := k.Update(t.Context(), false); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for name, k := range map[string]*studio.Keeper{"one": one, "two": two} {
+			c, _ := k.Served()
+			if c.Version != version {
+				t.Errorf("%s serves %s, want %s", name, c.Version, version)
+			}
+			wantSite(t, c.Dir, studioSite(version))
+		}
+	}
+	if got := r.downloads.Load(); got != 4 {
+		t.Errorf("got %d downloads, want one a version", got)
+	}
+	if _, err := one.Prune(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNothingBut(t, cfg.CacheDir, "1.2.0", "1.3.0")
+}
+
+// The state is for people: it moves ten times a second at most, and shows the speed of the last seconds.
+func TestProgressAsAState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := watch.New(protocol.StudioStatus{Stage: protocol.StudioIdle, Version: "1.0.0"})
+		report := studio.Meter(state)
+		report(studio.Progress{Stage: studio.Checking})
+		report(studio.Progress{Stage: studio.Checking, Version: "1.1.0"})
+		if got := state.Get(); got.Stage != protocol.StudioChecking || got.Available != "1.1.0" || !got.CheckedAt.Equal(time.Now()) {
+			t.Errorf("got %+v", got)
+		}
+		const total = 10_000_000
+		changes, last := 0, state.Get()
+		for at := range int64(1001) { // 10 s, 1 MB a second
+			report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: at * total / 1000, Total: total})
+			if now := state.Get(); now != last {
+				changes, last = changes+1, now
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if changes < 90 || changes > 105 {
+			t.Errorf("got %d changes in 10 s, want about ten a second", changes)
+		}
+		if last.Bytes != total || last.Total != total || last.Rate < 950_000 || last.Rate > 1_050_000 {
+			t.Errorf("at the end: got %+v, want all of it at 1 MB/s", last)
+		}
+		// A download that starts again has a speed of its own.
+		report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: 0, Total: total})
+		time.Sleep(time.Second)
+		report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: 500_000, Total: total})
+		if got := state.Get(); got.Rate < 0 || got.Rate > 600_000 {
+			t.Errorf("after a restart: got %d bytes a second, want about 500 kB", got.Rate)
+		}
+		report(studio.Progress{Stage: studio.Unpacking, Version: "1.1.0"})
+		if got := state.Get(); got.Stage != protocol.StudioUnpacking || got.Bytes != 0 || got.Rate != 0 {
+			t.Errorf("unpacking: got %+v", got)
+		}
+	})
+}
+
+// A proxy of the environment is what the store's own client asks.
+func TestProxiesOfTheEnvironmentAreHonoured(t *testing.T) {
+	transport, ok := studio.NewClient().Transport.(*http.Transport)
+	if !ok || transport.Proxy == nil {
+		t.Fatal("no proxy is ever asked")
+	}
+}
