@@ -117,6 +117,8 @@ func TestNamesThatAreRefused(t *testing.T) {
 		{"too deep", strings.Repeat("a/", 64) + "x", "is over 64 folders deep"},
 		{"our marker", ".sha256", "is kept for the copy's own records"},
 		{"our manifest, in other letters", ".Manifest.JSON", "is kept for the copy's own records"},
+		{"our packed files", ".gzip/index.html", "is kept for the copy's own records"},
+		{"our packed files, folded", ".GZIP", "is kept for the copy's own records"},
 		{"our record as a folder", ".copy.json/x", "is kept for the copy's own records"},
 	}
 	installation := installed(t)

@@ -4,7 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,5 +131,35 @@ func TestProgress(t *testing.T) {
 	}
 	if last := (studio.Progress{Stage: studio.Unpacking, Version: "1.0.0"}); seen[len(seen)-1] != last {
 		t.Errorf("last: got %+v, want %+v", seen[len(seen)-1], last)
+	}
+}
+
+// studio.md: "Proxies of the environment are honoured for downloads". The environment is read once a process, so this
+// takes one of its own.
+func TestProxiesOfTheEnvironmentAreHonoured(t *testing.T) {
+	r := newRelease(t)
+	r.publish(t, "1.0.0", studioSite("one"))
+	release, err := url.Parse(r.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(req *httputil.ProxyRequest) {
+		if req.In.URL.Host == "studio.test" { // a proxy is asked with the whole URL
+			asked.Add(1)
+		}
+		req.Out.URL.Scheme, req.Out.URL.Host = "http", release.Host
+	}})
+	defer proxy.Close()
+	cfg := studio.Config{CacheDir: filepath.Join(t.TempDir(), "ui"), BaseURL: "http://studio.test/latest/"}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{cfg.CacheDir, cfg.BaseURL, "none"}, "\n"),
+		"HTTP_PROXY="+proxy.URL, "http_proxy="+proxy.URL, "NO_PROXY=", "no_proxy=")
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ended: <nil>\n" {
+		t.Fatalf("got %q, %v", out, err)
+	}
+	wantCurrent(t, reopen(t, cfg), studioSite("one"))
+	if got := asked.Load(); got != 2 {
+		t.Errorf("the proxy was asked %d times, want for the manifest and the archive", got)
 	}
 }

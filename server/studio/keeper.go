@@ -80,10 +80,15 @@ func (k *Keeper) Served() (c Copy, ok bool) {
 // Refresh serves what is the best copy on disk now: at the start, and when one that is served turned out damaged. It
 // touches no network and waits for nobody.
 func (k *Keeper) Refresh() {
-	shelf := k.store.look()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.show(shelf)
+	for range 3 {
+		k.show(k.store.look())
+		// Another process may have removed the copy between the look and the claim.
+		if _, err := readCopy(k.served.Dir); k.served.Dir == "" || err == nil {
+			return
+		}
+	}
 }
 
 // Damaged serves another copy instead of the one that is served, which turned out not to be as it was installed.

@@ -3,7 +3,6 @@ package studio_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -391,12 +390,4 @@ func TestProgressAsAState(t *testing.T) {
 			t.Errorf("unpacking: got %+v", got)
 		}
 	})
-}
-
-// A proxy of the environment is what the store's own client asks.
-func TestProxiesOfTheEnvironmentAreHonoured(t *testing.T) {
-	transport, ok := studio.NewClient().Transport.(*http.Transport)
-	if !ok || transport.Proxy == nil {
-		t.Fatal("no proxy is ever asked")
-	}
 }
