@@ -41,7 +41,7 @@ type codedError struct {
 
 func (c codedError) ErrorCode() protocol.ErrorCode { return c.code }
 
-func wantError(t *testing.T, err error, status int, code protocol.ErrorCode, message, way string) {
+func wantClientError(t *testing.T, err error, status int, code protocol.ErrorCode, message, way string) {
 	t.Helper()
 	answer, ok := errors.AsType[*client.Error](err)
 	if !ok || answer.Status != status || answer.Code != code || answer.Message != message || answer.Hint != way {
@@ -109,13 +109,13 @@ func TestStudioErrorsKeepTheirCodeAndTheirWayOut(t *testing.T) {
 		k.update = func(context.Context, bool) error { return hint.With(fails, "try again") }
 		k.back = func(context.Context) error { return hint.With(fails, "try again") }
 		_, err := c.UpdateStudio(t.Context(), protocol.StudioUpdateRequest{})
-		wantError(t, err, tt.status, tt.code, "it went wrong", "try again")
+		wantClientError(t, err, tt.status, tt.code, "it went wrong", "try again")
 		_, err = c.RollBackStudio(t.Context())
-		wantError(t, err, tt.status, tt.code, "it went wrong", "try again")
+		wantClientError(t, err, tt.status, tt.code, "it went wrong", "try again")
 	}
 	k.err = errors.New("the disk is gone")
 	_, err := c.PruneStudio(t.Context())
-	wantError(t, err, http.StatusInternalServerError, protocol.CodeInternal, "the disk is gone", "")
+	wantClientError(t, err, http.StatusInternalServerError, protocol.CodeInternal, "the disk is gone", "")
 }
 
 func TestADaemonWithoutStudioSaysSo(t *testing.T) {
@@ -128,7 +128,7 @@ func TestADaemonWithoutStudioSaysSo(t *testing.T) {
 		"cancel":   func() error { _, err := c.CancelStudio(t.Context()); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantError(t, ask(), http.StatusNotFound, protocol.CodeNotFound, "this daemon keeps no offline copy of Studio", "")
+			wantClientError(t, ask(), http.StatusNotFound, protocol.CodeNotFound, "this daemon keeps no offline copy of Studio", "")
 		})
 	}
 }
