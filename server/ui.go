@@ -137,12 +137,24 @@ func (f *uiFolder) serve(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	defer file.Close()
-	f.answer(w, r, name, file)
-	return true
+	return f.answer(w, r, name, file)
 }
 
-// answer sends an opened file under its name.
-func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, file *uiFile) {
+// answer sends an opened file under its name. It reports false as serve does: where a packed document is sent, its
+// policy is that of the plain one, and that may be the one that was changed.
+func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, file *uiFile) bool {
+	policy := ""
+	if isDocument(name) {
+		var err error
+		policy, err = f.policyFor(name, file)
+		switch {
+		case errors.Is(err, errDamaged):
+			return false
+		case err != nil:
+			writeError(w, r.URL.Path, http.StatusInternalServerError, "unreadable", "the page cannot be read")
+			return true
+		}
+	}
 	h := w.Header()
 	setPageHeaders(h)
 	h.Set("Content-Type", contentType(name))
@@ -150,13 +162,7 @@ func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, f
 	if isHashed(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if isDocument(name) {
-		policy, err := f.policyFor(name, file)
-		if err != nil {
-			h.Del("Cache-Control")
-			writeError(w, r.URL.Path, http.StatusInternalServerError, "unreadable", "the page cannot be read")
-			return
-		}
+	if policy != "" {
 		h.Set("Content-Security-Policy", policy)
 	}
 	h.Set("Etag", file.etag)
@@ -172,6 +178,7 @@ func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, f
 		w = sizedWriter{w, file.info.Size()}
 	}
 	http.ServeContent(w, r, "", modified, file)
+	return true
 }
 
 // fileName turns a URL path into the name of a file within a folder. What could mean another place on some system, and
