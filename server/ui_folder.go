@@ -29,8 +29,8 @@ type uiFolder struct {
 	told   sync.Once              // that the copy was changed
 
 	mu       sync.Mutex
-	seen     map[string]seenFile   // what files were like when they were last hashed
-	policies map[string]pagePolicy // of documents
+	seen     map[string]seenFile    // what files were like when they were last hashed
+	policies map[pageKey]pagePolicy // of documents
 }
 
 // seenFile is a file whose hash is known for as long as the file looks the same.
@@ -39,10 +39,16 @@ type seenFile struct {
 	etag string
 }
 
+// pageKey is a document, as gzip has it or not: the two have ETags of their own.
+type pageKey struct {
+	name   string
+	packed bool
+}
+
 type pagePolicy struct{ etag, policy string }
 
 func newUIFolder(dir string, info protocol.UI) *uiFolder {
-	return &uiFolder{dir: dir, info: info, seen: map[string]seenFile{}, policies: map[string]pagePolicy{}}
+	return &uiFolder{dir: dir, info: info, seen: map[string]seenFile{}, policies: map[pageKey]pagePolicy{}}
 }
 
 func newUICopy(c studio.Copy) *uiFolder {
@@ -199,8 +205,9 @@ func (f *uiFolder) fileETag(info fs.FileInfo) string {
 
 // policyFor computes the policy of a document once for as long as its bytes stay the same.
 func (f *uiFolder) policyFor(name string, file *uiFile) (string, error) {
+	key := pageKey{name, file.packed}
 	f.mu.Lock()
-	known, ok := f.policies[name]
+	known, ok := f.policies[key]
 	f.mu.Unlock()
 	if ok && known.etag == file.etag {
 		return known.policy, nil
@@ -226,7 +233,7 @@ func (f *uiFolder) policyFor(name string, file *uiFile) (string, error) {
 	policy := studioPolicy(body)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.policies[name] = pagePolicy{file.etag, policy}
+	f.policies[key] = pagePolicy{file.etag, policy}
 	return policy, nil
 }
 
