@@ -50,6 +50,15 @@ func keepStudio(t *testing.T) *kept {
 // install publishes these files as version and updates to it.
 func (k *kept) install(t *testing.T, version string, files map[string]string) {
 	t.Helper()
+	k.release.publishFiles(t, version, files)
+	if err := k.keeper.Update(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publishFiles releases these files as version.
+func (r *studioRelease) publishFiles(t testing.TB, version string, files map[string]string) {
+	t.Helper()
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -65,11 +74,8 @@ func (k *kept) install(t *testing.T, version string, files map[string]string) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(buf.Bytes())
-	k.release.archive.Store(buf.Bytes())
-	k.release.manifest.Store(fmt.Sprintf(`{"version":%q,"sha256":%q,"uiContract":1}`, version, hex.EncodeToString(sum[:])))
-	if err := k.keeper.Update(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	r.archive.Store(buf.Bytes())
+	r.manifest.Store(fmt.Sprintf(`{"version":%q,"sha256":%q,"uiContract":1}`, version, hex.EncodeToString(sum[:])))
 }
 
 var script = strings.Repeat("export function chat() { return 42 }\n", 200)

@@ -31,7 +31,7 @@ type studioRelease struct {
 	requests          atomic.Int32
 }
 
-func newStudioRelease(t *testing.T) *studioRelease {
+func newStudioRelease(t testing.TB) *studioRelease {
 	t.Helper()
 	r := &studioRelease{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

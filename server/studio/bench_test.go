@@ -2,7 +2,9 @@ package studio_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"chatwright.dev/tray/server/studio"
@@ -28,6 +30,54 @@ func BenchmarkCurrent(b *testing.B) {
 			b.Fatal("no copy")
 		}
 	}
+}
+
+// releaseSite is like a release of Studio: a 3 MB archive of 150 files, most of them scripts that pack to a third.
+func releaseSite() site {
+	s := studioSite("release")
+	text, random := script(4<<20), noise(700<<10)
+	for i := range 130 {
+		n := len(text) / 130
+		s[fmt.Sprintf("_next/static/chunks/%d-%x.js", i, i*7919)] = text[i*n : (i+1)*n]
+	}
+	for i := range 20 {
+		n := len(random) / 20
+		s[fmt.Sprintf("media/%d.woff2", i)] = random[i*n : (i+1)*n]
+	}
+	return s
+}
+
+// script is text that packs about as scripts do.
+func script(size int) string {
+	words := strings.Fields("function return const await async import export default class extends this super new let if else for of in")
+	r := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	for b.Len() < size {
+		if r.IntN(2) == 0 {
+			b.WriteString(words[r.IntN(len(words))])
+		} else {
+			fmt.Fprintf(&b, "%x", r.Uint64()>>44)
+		}
+		b.WriteByte(" (){};,.="[r.IntN(9)])
+	}
+	return b.String()[:size]
+}
+
+// BenchmarkInstallRelease is an update to a release of the usual size, from loopback.
+func BenchmarkInstallRelease(b *testing.B) {
+	r := newRelease(b)
+	files := releaseSite()
+	r.publish(b, "1.0.0", files)
+	size := len(files.zip(b))
+	b.SetBytes(int64(size))
+	for i := 0; b.Loop(); i++ {
+		s, err := studio.Open(studio.Config{CacheDir: filepath.Join(b.TempDir(), fmt.Sprint(i)), BaseURL: r.URL})
+		if err != nil {
+			b.Fatal(err)
+		}
+		update(b, s)
+	}
+	b.ReportMetric(float64(size)/1e6, "MB/archive")
 }
 
 // BenchmarkInstall is an update from loopback: download, check, unpack, sync.

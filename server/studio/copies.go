@@ -3,6 +3,7 @@ package studio
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -255,25 +256,35 @@ func verifyFile(root *os.Root, wanted File, buf []byte) error {
 	return nil
 }
 
-// describeCopy writes a copy's records; the marker comes last, once all else is on disk.
-func describeCopy(root *os.Root, manifest []byte, r record, step func(string) error) error {
+// finish writes a copy's records; the marker comes last, once all else is on disk.
+func (u *unpacker) finish(ctx context.Context, manifest []byte, r record, step func(string) error) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		name string
-		data []byte
-	}{{manifestName, manifest}, {recordName, data}, {markerName, []byte(r.SHA256 + "\n")}} {
-		if _, err := writeFile(root, f.name, bytes.NewReader(f.data)); err != nil {
+	names := []string{manifestName, recordName}
+	for i, content := range [][]byte{manifest, data} {
+		if _, err := writeFile(u.root, names[i], bytes.NewReader(content)); err != nil {
 			return err
 		}
-		if err := syncFolder(root, "."); err != nil {
-			return err
-		}
-		if err := step("wrote " + f.name); err != nil {
+		if err := step("wrote " + names[i]); err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, f := range r.Files {
+		names = append(names, f.Name)
+	}
+	if err := u.sync(ctx, names); err != nil {
+		return err
+	}
+	if err := step("synced"); err != nil {
+		return err
+	}
+	if _, err := writeFile(u.root, markerName, strings.NewReader(r.SHA256+"\n")); err != nil {
+		return err
+	}
+	if err := errors.Join(syncFile(u.root, markerName), syncFolder(u.root, ".")); err != nil {
+		return err
+	}
+	return step("wrote " + markerName)
 }

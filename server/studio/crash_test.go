@@ -18,7 +18,7 @@ import (
 
 // The steps of an update, as Config.OnStep hears of them.
 var steps = []string{
-	"download noted", "downloading", "downloaded", "checked", "unpacking", "packing", "wrote .manifest.json", "wrote .copy.json", "wrote .sha256", "made room", "in place",
+	"download noted", "downloading", "downloaded", "checked", "unpacking", "packing", "wrote .manifest.json", "wrote .copy.json", "synced", "wrote .sha256", "made room", "in place",
 }
 
 // The two kinds of update: beside the old copy, and in its place.

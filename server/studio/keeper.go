@@ -30,9 +30,10 @@ type Keeper struct {
 
 // A run is an update that is going on; those who ask for another one meanwhile wait for it.
 type run struct {
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed once err is set
-	err    error
+	ignoreHold bool
+	cancel     context.CancelCauseFunc
+	done       chan struct{} // closed once err is set
+	err        error
 }
 
 // ErrCancelled is what ends an update that Cancel, or a rollback, was faster than.
@@ -130,16 +131,16 @@ func (k *Keeper) show(shelf shelf) {
 // Update installs the newest release, if it is newer, and serves it. One that runs already is joined. ignoreHold takes
 // a version that was rolled back from as well.
 func (k *Keeper) Update(ctx context.Context, ignoreHold bool) error {
-	k.mu.Lock()
-	if r := k.running; r != nil {
-		k.mu.Unlock()
-		return r.wait(ctx)
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	r := &run{cancel: cancel, done: make(chan struct{})}
-	k.running = r
-	k.mu.Unlock()
-
+	r := &run{ignoreHold: ignoreHold, cancel: cancel, done: make(chan struct{})}
+	if running := k.begin(r); running != nil {
+		defer cancel(nil)
+		err := running.wait(ctx)
+		if err != nil || running.ignoreHold || !ignoreHold {
+			return err
+		}
+		return k.Update(ctx, ignoreHold) // what was joined stopped at the hold
+	}
 	r.err = k.update(ctx, ignoreHold)
 	cancel(nil)
 	k.mu.Lock()
@@ -147,6 +148,17 @@ func (k *Keeper) Update(ctx context.Context, ignoreHold bool) error {
 	k.mu.Unlock()
 	close(r.done)
 	return r.err
+}
+
+// begin makes r the running update, unless there is one, which it returns.
+func (k *Keeper) begin(r *run) (running *run) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running == nil {
+		k.running = r
+		return nil
+	}
+	return k.running
 }
 
 func (r *run) wait(ctx context.Context) error {

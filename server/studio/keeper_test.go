@@ -3,6 +3,7 @@ package studio_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -181,7 +182,7 @@ func until(t *testing.T, k *studio.Keeper, what string, ok func(protocol.StudioS
 func stalled(t *testing.T, r *release) (goOn func()) {
 	t.Helper()
 	server, _ := resumable(t, r, "1.1.0")
-	server.cut, server.cuts, server.stalls = 30_000, -1, true
+	server.breaks(-1, true)
 	r.serve(answer(manifest("1.1.0", hash([]byte(server.body)), 1)), nil)
 	return func() { server.set(func(f *fileServer) { f.cuts = 0 }) }
 }
@@ -277,6 +278,35 @@ func TestWhoWaitsForAnUpdateMayLeave(t *testing.T) {
 	goOn()
 	k.Cancel()
 	<-ended
+}
+
+// Who wants the version that was rolled back from gets it, whatever else is being looked for at the moment.
+func TestGoingForwardIsNotLostInAnotherUpdate(t *testing.T) {
+	r, s, _ := versions(t, "1.0.0", "1.1.0")
+	k, _ := keep(t, s)
+	if err := k.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	goOn, asked := make(chan struct{}), make(chan struct{}, 2)
+	current := r.handler(&r.manifest)
+	r.serve(func(w http.ResponseWriter, req *http.Request) {
+		asked <- struct{}{}
+		<-goOn
+		current(w, req)
+	}, nil)
+	ended := make(chan error, 2)
+	go func() { ended <- k.Update(t.Context(), false) }()
+	<-asked
+	go func() { ended <- k.Update(t.Context(), true) }()
+	close(goOn)
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := k.Status(); got.Version != "1.1.0" || got.Held != "" {
+		t.Errorf("got %+v, want 1.1.0", got)
+	}
 }
 
 func TestTheEndOfTheContextIsNoFailure(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +72,11 @@ func (f *fileServer) asked() []string {
 	return slices.Clone(f.ranges)
 }
 
+// breaks has so many answers (-1: all) end after 30 kB, or stall there.
+func (f *fileServer) breaks(answers int, stalls bool) {
+	f.set(func(f *fileServer) { f.cut, f.cuts, f.stalls = 30_000, answers, stalls })
+}
+
 type cuttingWriter struct {
 	http.ResponseWriter
 	left int
@@ -117,7 +123,7 @@ func quick(cfg *studio.Config) { cfg.RetryWait = time.Millisecond }
 func TestABrokenDownloadGoesOnWithinTheUpdate(t *testing.T) {
 	r := newRelease(t)
 	server, files := resumable(t, r, "one")
-	server.cut, server.cuts = 30_000, 3
+	server.breaks(3, false)
 	s, cfg := open(t, r.URL, quick)
 	var received []int64
 	c, err := s.Update(t.Context(), studio.UpdateOptions{Progress: func(p studio.Progress) {
@@ -168,15 +174,14 @@ func TestADownloadGoesOnInTheNextProcess(t *testing.T) {
 			t.Parallel()
 			r := newRelease(t)
 			server, files := resumable(t, r, "one")
-			server.cut, server.cuts, server.stalls = 30_000, -1, true
+			server.breaks(-1, true)
 			if name == "broken off" {
-				server.cuts = 1
+				server.breaks(1, true)
 				// From then on nothing at all comes.
 				dead := &fileServer{body: server.body, etag: strongTag, cut: 1, cuts: -1, stalls: true}
-				first := true
+				var asked atomic.Int32
 				r.serve(nil, func(w http.ResponseWriter, req *http.Request) {
-					if first {
-						first = false
+					if asked.Add(1) == 1 {
 						server.ServeHTTP(w, req)
 						return
 					}
@@ -239,9 +244,9 @@ func TestADownloadThatCannotGoOnStartsAgain(t *testing.T) {
 			t.Parallel()
 			r := newRelease(t)
 			server, files := resumable(t, r, "one")
-			server.cut, server.cuts, server.stalls = 30_000, -1, true
+			server.breaks(-1, true)
 			if tt.before != nil {
-				tt.before(server)
+				server.set(tt.before)
 			}
 			s, cfg := open(t, r.URL, quick)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -294,7 +299,7 @@ func TestPiecesThatDoNotBelongTogetherAreNotUsed(t *testing.T) {
 			t.Parallel()
 			r := newRelease(t)
 			server, files := resumable(t, r, "one")
-			server.cut, server.cuts, server.stalls = 30_000, -1, true
+			server.breaks(-1, true)
 			_, cfg := open(t, r.URL, quick)
 			killAt(t, cfg, "downloading")
 			server.set(func(f *fileServer) { f.cuts = 0 })
@@ -322,7 +327,7 @@ func TestADownloadThatIsCompleteIsNotMadeAgain(t *testing.T) {
 func TestAPartOfAnotherReleaseIsForgotten(t *testing.T) {
 	r := newRelease(t)
 	server, _ := resumable(t, r, "one")
-	server.cut, server.cuts, server.stalls = 30_000, -1, true
+	server.breaks(-1, true)
 	s, cfg := open(t, r.URL, quick)
 	killAt(t, cfg, "downloading")
 	newer, files := resumable(t, r, "two")
@@ -335,17 +340,14 @@ func TestAPartOfAnotherReleaseIsForgotten(t *testing.T) {
 // A server that never gives more than a byte, or nothing more, is given up; one that is away is not asked for ever.
 func TestRetriesEnd(t *testing.T) {
 	for name, change := range map[string]func(f *fileServer){
-		"nothing more comes": func(f *fileServer) { f.cut = 1 },
-		"a byte at a time":   func(f *fileServer) { f.cut = 1 },
+		"nothing more comes": func(f *fileServer) { f.spoiled = func(http.Header) { panic(http.ErrAbortHandler) } },
+		"a byte at a time":   func(*fileServer) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRelease(t)
 			server, _ := resumable(t, r, "one")
-			server.cuts = -1
-			change(server)
-			if name == "nothing more comes" {
-				server.spoiled = func(http.Header) { panic(http.ErrAbortHandler) }
-			}
+			server.set(func(f *fileServer) { f.cut, f.cuts = 1, -1 })
+			server.set(change)
 			s, _ := open(t, r.URL, func(cfg *studio.Config) { cfg.RetryWait = time.Microsecond })
 			_, err := s.Update(t.Context(), studio.UpdateOptions{})
 			if !errors.Is(err, studio.ErrDownload) {
@@ -362,10 +364,10 @@ func TestRetriesEnd(t *testing.T) {
 func TestAnErrorWhileGoingOnKeepsThePart(t *testing.T) {
 	r := newRelease(t)
 	server, files := resumable(t, r, "one")
-	server.cut, server.cuts = 30_000, 1
-	asked := 0
+	server.breaks(1, false)
+	var asked atomic.Int32
 	r.serve(nil, func(w http.ResponseWriter, req *http.Request) {
-		if asked++; asked == 1 {
+		if asked.Add(1) == 1 {
 			server.ServeHTTP(w, req)
 			return
 		}
@@ -373,8 +375,8 @@ func TestAnErrorWhileGoingOnKeepsThePart(t *testing.T) {
 	})
 	s, _ := open(t, r.URL, quick)
 	_, err := s.Update(t.Context(), studio.UpdateOptions{})
-	if !errors.Is(err, studio.ErrDownload) || !strings.Contains(err.Error(), "503 Service Unavailable") || asked != 2 {
-		t.Errorf("got %v after %d requests, want 503 after 2", err, asked)
+	if !errors.Is(err, studio.ErrDownload) || !strings.Contains(err.Error(), "503 Service Unavailable") || asked.Load() != 2 {
+		t.Errorf("got %v after %d requests, want 503 after 2", err, asked.Load())
 	}
 	r.serve(nil, server.ServeHTTP)
 	wantSite(t, update(t, s).Dir, files)

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // An unpacker writes an archive that readArchive let pass, and counts what really comes out of it.
@@ -30,7 +32,7 @@ func newUnpacker(root *os.Root) *unpacker {
 	return &unpacker{root: root, folders: map[string]bool{".": true}}
 }
 
-// unpack writes all entries and returns what it wrote. step is told after each file.
+// unpack writes all entries and returns what it wrote, which sync puts on disk. step is told after each file.
 func (u *unpacker) unpack(ctx context.Context, r *zip.Reader, entries []entry, step func(string) error) ([]File, error) {
 	r.RegisterDecompressor(zip.Deflate, func(compressed io.Reader) io.ReadCloser {
 		u.consumed = byteCounter{from: bufio.NewReader(compressed)}
@@ -51,11 +53,6 @@ func (u *unpacker) unpack(ctx context.Context, r *zip.Reader, entries []entry, s
 			continue
 		}
 		if err := u.entry(e, step); err != nil {
-			return nil, err
-		}
-	}
-	for folder := range u.folders {
-		if err := syncFolder(u.root, folder); err != nil {
 			return nil, err
 		}
 	}
@@ -151,17 +148,45 @@ func (r archiveReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeFile makes a file that is not there yet, whole and on disk.
+// writeFile makes a file that is not there yet, whole.
 func writeFile(root *os.Root, name string, from io.Reader) (int64, error) {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return 0, err
 	}
 	size, err := io.Copy(file, from)
-	if err == nil {
-		err = file.Sync()
-	}
 	return size, errors.Join(err, file.Close())
+}
+
+// syncers is how many files are synced at a time. One after another each waits for the disk to turn; together they
+// share a write of the file system's journal.
+const syncers = 16
+
+// sync puts these files and all folders on disk.
+func (u *unpacker) sync(ctx context.Context, files []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(syncers)
+	for _, name := range files {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return syncFile(u.root, name)
+		})
+	}
+	for folder := range u.folders {
+		group.Go(func() error { return syncFolder(u.root, folder) })
+	}
+	return group.Wait()
+}
+
+// syncFile opens a file for writing, as Windows wants it of who syncs one.
+func syncFile(root *os.Root, name string) error {
+	file, err := root.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // syncFolder makes the names in a folder last. Windows, and some file systems, cannot: they answer as below, and the

@@ -120,7 +120,8 @@ func (s *Store) decide(m Manifest, ignoreHold bool) (c Copy, done bool, err erro
 		if !s.intact(c) {
 			continue
 		}
-		if c.Version == m.Version && c.SHA256 == m.SHA256 {
+		// A copy in the command-line companion's own folder may go at any time.
+		if c.Version == m.Version && c.SHA256 == m.SHA256 && filepath.Dir(c.Dir) == filepath.Clean(s.cfg.CacheDir) {
 			return c.Copy, true, s.goForward(ignoreHold)
 		}
 		break // a copy that is not the best would not be the one that is served: it is installed anew
@@ -244,11 +245,11 @@ func (s *Store) build(ctx context.Context, dir string, archive *os.File, r recor
 		return nil, err
 	}
 	defer root.Close() // before the rename: Windows renames no open folder
-	r.Files, err = newUnpacker(root).unpack(ctx, zipped, entries, s.cfg.step)
-	if err != nil {
+	u := newUnpacker(root)
+	if r.Files, err = u.unpack(ctx, zipped, entries, s.cfg.step); err != nil {
 		return nil, err
 	}
-	return r.Files, describeCopy(root, manifest, r, s.cfg.step)
+	return r.Files, u.finish(ctx, manifest, r, s.cfg.step)
 }
 
 // sweep removes what killed updates left, unless an update is running now.
