@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -127,6 +128,32 @@ func TestAnUpdateInAnotherProcess(t *testing.T) {
 	other.kill(t)
 	update(t, s)
 	wantCurrent(t, s, studioSite("one"))
+}
+
+// studio.md: "Two processes that update at once do not harm each other." These are processes.
+func TestProcessesThatUpdateAtOnce(t *testing.T) {
+	r := newRelease(t)
+	s, cfg := open(t, r.URL, nil)
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		before := r.downloads.Load()
+		r.publish(t, version, studioSite(version))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				cmd := exec.Command(os.Args[0])
+				cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{cfg.CacheDir, cfg.BaseURL, "none"}, "\n"))
+				if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ended: <nil>\n" {
+					t.Errorf("got %q, %v", out, err)
+				}
+			})
+		}
+		wg.Wait()
+		wantCurrent(t, s, studioSite(version))
+		if got := r.downloads.Load() - before; got != 1 {
+			t.Errorf("%s: got %d downloads, want 1", version, got)
+		}
+	}
+	wantNothingBut(t, cfg.CacheDir, "1.0.0", "1.1.0")
 }
 
 const childEnv = "CHATWRIGHT_TEST_STUDIO_CHILD"

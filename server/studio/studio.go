@@ -11,7 +11,16 @@
 //	index.html …     what is served
 //
 // A kill at any moment therefore leaves the old copy or the new one, and a file that changed afterwards is noticed.
-// Names that start with a dot are never copies: .tmp-* is work in progress, .lock keeps two processes apart.
+// Names in the cache that start with a dot are never copies:
+//
+//	.tmp-*             work in progress
+//	.download.*        an archive that is on its way, and how to go on with it
+//	.hold.json         what a person rolled back from, until something newer is installed
+//	.lock .shelf.lock  keep processes apart: for a whole update, and for the moments in which copies appear and go
+//	.use-*             a process that serves a copy holds a shared lock on its file, so that no other removes it
+//
+// A Store is the cache; it has no state of its own. A Keeper is what a long-lived process has on top of it: what it
+// serves, and how far an update is, as a value that everybody can show.
 package studio
 
 import (
