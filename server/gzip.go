@@ -10,7 +10,7 @@ import (
 // acceptsGzip reports whether a caller takes an answer in gzip's format, and does not like it less than a plain one
 // (RFC 9110, 12.5.3). Who does not mention encodings is sent none: they may not even know that there are any.
 func acceptsGzip(h http.Header) bool {
-	gzip, identity, any := -1, -1, -1 // thousandths; -1: not mentioned
+	gzip, identity, rest := -1, -1, -1 // thousandths; -1: not mentioned
 	for _, line := range h["Accept-Encoding"] {
 		for element := range strings.SplitSeq(line, ",") {
 			coding, quality := element, 1000
@@ -23,12 +23,12 @@ func acceptsGzip(h http.Header) bool {
 			case "identity":
 				identity = quality
 			case "*":
-				any = quality
+				rest = quality
 			}
 		}
 	}
 	if gzip < 0 {
-		gzip = any
+		gzip = rest
 	}
 	return gzip > 0 && gzip >= identity
 }

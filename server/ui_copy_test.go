@@ -265,6 +265,22 @@ func TestACopyThatWasChangedIsNotServed(t *testing.T) {
 	}
 }
 
+// The same version comes anew, with other files, where the damaged one was: it is another copy.
+func TestADamagedCopyIsReplacedInItsPlace(t *testing.T) {
+	k := keepStudio(t)
+	k.install(t, "1.0.0", studioFiles("one"))
+	k.get(t, "/samples/bot.json").wants(t, 200, `{"edition":"one"}`)
+	must(t, os.Remove(filepath.Join(k.cache, "1.0.0", "app.webmanifest")))
+	again := studioFiles("again")
+	k.install(t, "1.0.0", again)
+	for path, name := range map[string]string{"/": "index.html", "/samples/bot.json": "samples/bot.json", "/app.webmanifest": "app.webmanifest"} {
+		k.get(t, path).wants(t, 200, again[name])
+	}
+	if c, _ := k.keeper.Served(); filepath.Base(c.Dir) != "1.0.0" {
+		t.Errorf("it is in %s", c.Dir)
+	}
+}
+
 // Where nobody can set another copy, no byte of the changed one goes out all the same.
 func TestADamagedCopyWithNobodyToTell(t *testing.T) {
 	k := keepStudio(t)

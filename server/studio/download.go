@@ -70,8 +70,13 @@ func (s *Store) fetch(ctx context.Context, m Manifest, report func(Progress)) (*
 		return file, nil
 	}
 	file.Close()
+	way := "check the network, then update again: the download goes on where it ended"
 	if !d.worthKeeping(err) {
 		s.dropDownload()
+		way = "check the network, then update again"
+	}
+	if hint.Of(err) == "" {
+		err = hint.With(err, way)
 	}
 	return nil, err
 }
@@ -88,13 +93,14 @@ func (s *Store) dropDownload() {
 // worthKeeping reports whether a later update can go on from what is there. A full disk had better be given its room
 // back.
 func (d *download) worthKeeping(err error) bool {
-	return d.how.ETag != "" && d.have > 0 && !errors.Is(err, errDisk) && !errors.Is(err, errUnwanted)
+	_, unwanted := errors.AsType[unwantedError](err)
+	return d.how.ETag != "" && d.have > 0 && !errors.Is(err, errDisk) && !unwanted
 }
 
-var (
-	errDisk     = errors.New("writing the download")
-	errUnwanted = errors.New("it is not the archive of the manifest")
-)
+var errDisk = errors.New("writing the download")
+
+// unwantedError is an archive of which more would be of no use.
+type unwantedError struct{ error }
 
 // begin takes up what an earlier update left, if it is of the same archive at the same place.
 func (d *download) begin() error {
@@ -179,7 +185,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func (d *download) promised() bool { return hex.EncodeToString(d.sum.Sum(nil)) == d.wanted.SHA256 }
 
 func (d *download) unpromised() error {
-	return hint.With(fmt.Errorf("%w: its sha256 is %x, the manifest promises %s", errUnwanted, d.sum.Sum(nil), d.wanted.SHA256),
+	return hint.With(unwantedError{fmt.Errorf("its sha256 is %x, the manifest promises %s", d.sum.Sum(nil), d.wanted.SHA256)},
 		"try again later: the release may be half uploaded, or something on the way changed it")
 }
 
@@ -297,7 +303,7 @@ func (d *download) note(res *http.Response) error {
 }
 
 func (d *download) over() error {
-	return fmt.Errorf("%w: it is over the cap of %s", errUnwanted, httpx.FormatSize(d.store.cfg.MaxDownload))
+	return unwantedError{fmt.Errorf("it is over the cap of %s", httpx.FormatSize(d.store.cfg.MaxDownload))}
 }
 
 // Write takes the next bytes of the archive.

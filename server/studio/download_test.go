@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/studio"
 )
 
@@ -60,6 +61,9 @@ func TestDownloadsThatLie(t *testing.T) {
 			_, err = lied.Update(t.Context(), studio.UpdateOptions{})
 			if !errors.Is(err, studio.ErrDownload) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want ErrDownload with %q", err, tt.want)
+			}
+			if hint.Of(err) == "" {
+				t.Error("no way out is told")
 			}
 			wantCurrent(t, s, studioSite("old"))
 			wantNoLeftovers(t, cfg.CacheDir)

@@ -86,7 +86,10 @@ func (k *Keeper) Refresh() {
 	for range 3 {
 		k.show(k.store.look())
 		// Another process may have removed the copy between the look and the claim.
-		if _, err := readCopy(k.served.Dir); k.served.Dir == "" || err == nil {
+		if k.served.Dir == "" {
+			return
+		}
+		if found, err := readCopy(k.served.Dir); err == nil && same(found.Copy, k.served) {
 			return
 		}
 	}
@@ -96,7 +99,7 @@ func (k *Keeper) Refresh() {
 func (k *Keeper) Damaged() {
 	was, _ := k.Served()
 	k.Refresh()
-	if now, _ := k.Served(); now.Dir == was.Dir {
+	if now, _ := k.Served(); same(now, was) {
 		return // it is as it was installed after all, or another caller was faster
 	}
 	k.state.Update(func(s protocol.StudioStatus) protocol.StudioStatus {
@@ -106,9 +109,14 @@ func (k *Keeper) Damaged() {
 	})
 }
 
+// same tells a copy from another one in the same folder: a damaged one is replaced where it is.
+func same(a, b Copy) bool {
+	return a.Dir == b.Dir && a.SHA256 == b.SHA256 && a.InstalledAt.Equal(b.InstalledAt)
+}
+
 // show makes shelf what is served and said. k.mu is held.
 func (k *Keeper) show(shelf shelf) {
-	changed := shelf.current.Dir != k.served.Dir
+	changed := !same(shelf.current, k.served)
 	if changed || !k.claims.cover(shelf.all()) {
 		// The new claims come first, so that nobody prunes a copy between the two.
 		fresh := k.store.claim(shelf.all())

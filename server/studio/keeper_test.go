@@ -9,12 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/studio"
-	"chatwright.dev/tray/server/watch"
 )
 
 // served collects what a keeper says is to be served, as "version (others)".
@@ -185,10 +183,6 @@ func stalled(t *testing.T, r *release) (goOn func()) {
 	server.breaks(-1, true)
 	r.serve(answer(manifest("1.1.0", hash([]byte(server.body)), 1)), nil)
 	return func() { server.set(func(f *fileServer) { f.cuts = 0 }) }
-}
-
-func downloading(s protocol.StudioStatus) bool {
-	return s.Stage == protocol.StudioDownloading && s.Bytes == 30_000
 }
 
 func TestCancelEndsAnUpdateForAllWhoWait(t *testing.T) {
@@ -381,43 +375,4 @@ func TestTwoKeepersOfOneCache(t *testing.T) {
 		t.Error(err)
 	}
 	wantNothingBut(t, cfg.CacheDir, "1.2.0", "1.3.0")
-}
-
-// The state is for people: it moves ten times a second at most, and shows the speed of the last seconds.
-func TestProgressAsAState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		state := watch.New(protocol.StudioStatus{Stage: protocol.StudioIdle, Version: "1.0.0"})
-		report := studio.Meter(state)
-		report(studio.Progress{Stage: studio.Checking})
-		report(studio.Progress{Stage: studio.Checking, Version: "1.1.0"})
-		if got := state.Get(); got.Stage != protocol.StudioChecking || got.Available != "1.1.0" || !got.CheckedAt.Equal(time.Now()) {
-			t.Errorf("got %+v", got)
-		}
-		const total = 10_000_000
-		changes, last := 0, state.Get()
-		for at := range int64(1001) { // 10 s, 1 MB a second
-			report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: at * total / 1000, Total: total})
-			if now := state.Get(); now != last {
-				changes, last = changes+1, now
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if changes < 90 || changes > 105 {
-			t.Errorf("got %d changes in 10 s, want about ten a second", changes)
-		}
-		if last.Bytes != total || last.Total != total || last.Rate < 950_000 || last.Rate > 1_050_000 {
-			t.Errorf("at the end: got %+v, want all of it at 1 MB/s", last)
-		}
-		// A download that starts again has a speed of its own.
-		report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: 0, Total: total})
-		time.Sleep(time.Second)
-		report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: 500_000, Total: total})
-		if got := state.Get(); got.Rate < 0 || got.Rate > 600_000 {
-			t.Errorf("after a restart: got %d bytes a second, want about 500 kB", got.Rate)
-		}
-		report(studio.Progress{Stage: studio.Unpacking, Version: "1.1.0"})
-		if got := state.Get(); got.Stage != protocol.StudioUnpacking || got.Bytes != 0 || got.Rate != 0 {
-			t.Errorf("unpacking: got %+v", got)
-		}
-	})
 }

@@ -135,9 +135,9 @@ func TestNothingToRollBackTo(t *testing.T) {
 			return s
 		},
 	}
-	for name, make := range tests {
+	for name, prepare := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := make(t)
+			s := prepare(t)
 			before, _ := s.Current()
 			_, err := s.Rollback(t.Context())
 			if !errors.Is(err, studio.ErrNoPrevious) || hint.Of(err) == "" ||
