@@ -146,9 +146,9 @@ func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, f
 	policy := ""
 	if isDocument(name) {
 		var err error
-		policy, err = f.policyFor(name, file)
+		policy, err = file.folder.policyFor(name, file)
 		switch {
-		case errors.Is(err, errDamaged):
+		case errors.Is(err, errDamaged) && file.folder == f:
 			return false
 		case err != nil:
 			writeError(w, r.URL.Path, http.StatusInternalServerError, "unreadable", "the page cannot be read")
@@ -177,7 +177,7 @@ func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, f
 		h.Set("Content-Encoding", "gzip")
 		w = sizedWriter{w, file.info.Size()}
 	}
-	http.ServeContent(w, r, "", modified, file)
+	http.ServeContent(w, r, "", modified, file.content())
 	return true
 }
 

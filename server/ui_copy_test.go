@@ -82,14 +82,15 @@ var script = strings.Repeat("export function chat() { return 42 }\n", 200)
 
 func studioFiles(edition string) map[string]string {
 	return map[string]string{
-		"index.html":                             "<title>" + edition + "</title><script>boot()</script>" + strings.Repeat("<p>hello</p>", 200),
-		"_next/static/chunks/" + edition + ".js": script,
-		"_next/static/chunks/shared.js":          script + edition,
-		"samples/bot.json":                       `{"edition":"` + edition + `"}`,
-		"app.webmanifest":                        `{}`,
-		"media/a.woff2":                          "font",
-		"lib/x.mjs":                              "export {}",
-		"lib/x.wasm":                             "\x00asm",
+		"index.html":                                            "<title>" + edition + "</title><script>boot()</script>" + strings.Repeat("<p>hello</p>", 200),
+		"_next/static/chunks/" + edition + ".js":                script,
+		"_next/static/chunks/shared.js":                         script + edition,
+		"media/logo-" + strings.ToUpper(edition) + "7K2QX9.svg": "<svg>" + strings.Repeat("<g/>", 500) + "</svg>",
+		"samples/bot.json":                                      `{"edition":"` + edition + `"}`,
+		"app.webmanifest":                                       `{}`,
+		"media/a.woff2":                                         "font",
+		"lib/x.mjs":                                             "export {}",
+		"lib/x.wasm":                                            "\x00asm",
 	}
 }
 
@@ -160,6 +161,12 @@ func TestAnOpenPageFindsItsChunksAfterAnUpdate(t *testing.T) {
 	got.wantsHeader(t, "Cache-Control", "public, max-age=31536000, immutable")
 	if packed := k.get(t, old, "Accept-Encoding", "gzip"); gunzip(t, packed.Body) != script {
 		t.Error("the old chunk is another one when packed")
+	}
+	// A picture that is a document too, with the policy of its own bytes.
+	const logo = "/media/logo-ONE7K2QX9.svg"
+	picture := k.get(t, logo, "Accept-Encoding", "gzip")
+	if picture.Status != 200 || gunzip(t, picture.Body) != one[logo[1:]] || picture.Header.Get("Content-Security-Policy") == "" {
+		t.Errorf("%s: got %d %v", logo, picture.Status, picture.Header)
 	}
 	// Only what is hashed: everything else is the new version's, or not there.
 	k.get(t, "/samples/bot.json").wants(t, 200, two["samples/bot.json"])

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -67,6 +68,7 @@ func newUICopy(c studio.Copy) *uiFolder {
 // uiFile is an opened file with what is known of it.
 type uiFile struct {
 	*os.File
+	folder *uiFolder // that it is from: the one that is served, or another version
 	info   fs.FileInfo
 	etag   string
 	exact  bool // etag is that of the bytes
@@ -78,6 +80,21 @@ var (
 	errNotServed = errors.New("not a regular file of the folder")
 	errDamaged   = errors.New("the copy is not as it was installed")
 )
+
+// atOnce is up to where reading a file costs less than having the system copy it to the connection.
+const atOnce = 32 << 10
+
+// content is what is sent: a small file read into memory, the file itself for the system to copy.
+func (f *uiFile) content() io.ReadSeeker {
+	if f.info.Size() > atOnce {
+		return f.File
+	}
+	data := make([]byte, f.info.Size())
+	if n, err := f.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) || n < len(data) {
+		return f.File // which fails in its own way
+	}
+	return bytes.NewReader(data)
+}
 
 // openFor opens a file, as gzip has it where that is at hand and accepted.
 func (f *uiFolder) openFor(name string, gzip bool) (*uiFile, error) {
@@ -123,7 +140,7 @@ func (f *uiFolder) openRecorded(recorded studio.File) (*uiFile, error) {
 		return nil, errDamaged
 	}
 	info, err := file.Stat()
-	if err != nil {
+	if err != nil || info.Size() != recorded.Size {
 		file.Close()
 		return nil, errDamaged
 	}
@@ -136,7 +153,7 @@ func (f *uiFolder) openRecorded(recorded studio.File) (*uiFile, error) {
 		}
 		etag = f.note(recorded.Name, info, sum)
 	}
-	return &uiFile{File: file, info: info, etag: etag, exact: true}, nil
+	return &uiFile{File: file, folder: f, info: info, etag: etag, exact: true}, nil
 }
 
 // maxHashed bounds the files of a folder without records that are hashed for their ETag, and documents, which are read
@@ -149,7 +166,7 @@ func (f *uiFolder) openUnrecorded(name string) (*uiFile, error) {
 		return nil, err
 	}
 	if info.Size() > maxHashed {
-		return &uiFile{File: file, info: info, etag: f.fileETag(info)}, nil
+		return &uiFile{File: file, folder: f, info: info, etag: f.fileETag(info)}, nil
 	}
 	etag, ok := f.known(name, info)
 	// A document is small and what matters most: a tool may have replaced it within one tick of the clock.
@@ -161,7 +178,7 @@ func (f *uiFolder) openUnrecorded(name string) (*uiFile, error) {
 		}
 		etag = f.note(name, info, sum)
 	}
-	return &uiFile{File: file, info: info, etag: etag, exact: isDocument(name)}, nil
+	return &uiFile{File: file, folder: f, info: info, etag: etag, exact: isDocument(name)}, nil
 }
 
 // known returns the ETag of a file that looks as it did when it was hashed.
