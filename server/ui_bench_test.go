@@ -20,7 +20,7 @@ import (
 // one run and in random order within each round: "times/fileserver" is the ratio of the medians. "again/fileserver", of
 // a second FileServer to the first, says what the machine adds: a ratio that is no further from 1 says nothing.
 func BenchmarkAsset(b *testing.B) {
-	for _, size := range []int{2 << 10, 100 << 10, 2 << 20} {
+	for _, size := range []int{2 << 10, 30 << 10, 100 << 10, 2 << 20} {
 		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
 			random := make([]byte, size)
 			_, _ = rand.NewChaCha8([32]byte{1}).Read(random)

@@ -82,7 +82,7 @@ var (
 )
 
 // atOnce is up to where reading a file costs less than having the system copy it to the connection.
-const atOnce = 32 << 10
+const atOnce = 8 << 10
 
 // content is what is sent: a small file read into memory, the file itself for the system to copy.
 func (f *uiFile) content() io.ReadSeeker {
