@@ -51,6 +51,10 @@ func withCalls(s *tray.State) {
 	}
 }
 
+func withStudio(c tray.Studio) func(*tray.State) {
+	return func(s *tray.State) { withCalls(s); s.Studio = &c }
+}
+
 // Every menu that the phases and rows of tray.md ask for.
 var menus = []struct {
 	name  string
@@ -101,6 +105,31 @@ var menus = []struct {
 		s.Metrics = tray.Metrics{Calls: 1}
 	})},
 	{"the zero state", tray.State{}},
+	{"studio, no copy yet", running(withStudio(tray.Studio{}))},
+	{"studio, first download", running(withStudio(tray.Studio{Stage: tray.StudioDownloading, Coming: "0.4.0", Bytes: 5 << 19}))},
+	{"studio, a copy", running(withStudio(tray.Studio{Version: "0.4.0", CheckedAt: at("14:02:11")}))},
+	{"studio, checking", running(withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0", Stage: tray.StudioChecking}))},
+	{"studio, waiting", running(withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0", Stage: tray.StudioWaiting, Coming: "0.5.0"}))},
+	{"studio, downloading", running(withStudio(tray.Studio{
+		Version: "0.4.1", Previous: "0.4.0", Stage: tray.StudioDownloading, Coming: "0.5.0", Bytes: 1_310_000, Total: 3_000_000,
+	}))},
+	{"studio, installing", running(withStudio(tray.Studio{Version: "0.4.1", Stage: tray.StudioUnpacking, Coming: "0.5.0"}))},
+	{"studio, updated", running(withStudio(tray.Studio{
+		Version: "0.5.0", Previous: "0.4.1", CheckedAt: at("14:02:11"), UpdatedAt: at("14:02:14"),
+	}))},
+	{"studio, rolled back", running(withStudio(tray.Studio{
+		Version: "0.4.1", Available: "0.5.0", Held: true, CheckedAt: at("14:02:11"), UpdatedAt: at("14:05:00"),
+	}))},
+	{"studio, update available", running(withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0", Available: "0.5.0"}))},
+	{"studio, update failed", running(func(s *tray.State) {
+		withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0", Failed: true})(s)
+		s.Phase = tray.Degraded
+		s.Notices = []tray.Notice{{Text: "Studio was not updated: the connection was refused", Hint: "Check the network."}}
+	})},
+	{"studio, beside another server", running(func(s *tray.State) {
+		withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0"})(s)
+		s.Phase = tray.External
+	})},
 }
 
 func TestMenusAreTheGoldenOnes(t *testing.T) {
@@ -165,7 +194,7 @@ func TestNoTwoLinesMeetAndNoSubmenuIsEmpty(t *testing.T) {
 				full[r.Parent] = true
 			}
 		}
-		for _, submenu := range []tray.ID{"recent", "server"} {
+		for _, submenu := range []tray.ID{"recent", "copy", "server"} {
 			if v.Row(submenu).Visible != full[submenu] {
 				t.Errorf("%s: submenu %q visible: got %v, rows in it: %v", c.name, submenu, v.Row(submenu).Visible, full[submenu])
 			}
@@ -216,6 +245,8 @@ func FuzzLabels(f *testing.F) {
 				Metrics: tray.Metrics{Calls: n, Errors: n, InFlight: n, P50Ms: &n, P95Ms: &n, FirstTokenMs: &n},
 				Recent:  []tray.Call{{Model: model, Status: status, Verdict: hint, LatencyMs: n, Tokens: n, TokensKnown: true, TokensPerSecond: rate}},
 				Notices: []tray.Notice{{Text: notice, Hint: hint}, {Text: notice}},
+				Studio: &tray.Studio{Version: model, Previous: name, Available: notice, Coming: hint, Held: n%3 == 0,
+					Stage: tray.StudioStage(name), Bytes: n, Total: int64(status)},
 			})
 			if got := len(utf16.Encode([]rune(v.Tooltip))); got > 127 {
 				t.Errorf("tooltip of %d UTF-16 units; Windows takes 127", got)

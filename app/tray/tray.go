@@ -46,7 +46,12 @@ const (
 	ServerRestart Action = "ServerRestart"
 	UseDemo       Action = "UseDemo"
 	UseConfigured Action = "UseConfigured"
-	Quit          Action = "Quit"
+	// StudioUpdate asks for the newest version, one that was rolled back from too: whoever clicks wants it.
+	StudioUpdate   Action = "StudioUpdate"
+	StudioCancel   Action = "StudioCancel"
+	StudioRollback Action = "StudioRollback"
+	StudioFolder   Action = "StudioFolder"
+	Quit           Action = "Quit"
 	// MenuOpened asks for nothing: somebody looks. Not every panel tells.
 	MenuOpened Action = "MenuOpened"
 )
@@ -69,6 +74,7 @@ type State struct {
 	// Doing is the server action that is under way (ServerStart, ServerStop or ServerRestart); empty: none.
 	Doing Action
 
+	Studio  *Studio // nil: no offline copy is kept
 	Metrics Metrics
 	Today   *Today         // nil: not known
 	Recent  []Call         // newest first
