@@ -59,6 +59,17 @@ func setGrace(s *Settings, text string) (err error) {
 	return err
 }
 
+// setUICheck has a least: a release is a download for everybody who has one, and comes out far less often.
+func setUICheck(s *Settings, text string) error {
+	if text == "0" || text == "0s" {
+		s.UICheck = 0
+		return nil
+	}
+	every, err := parseDuration(text, time.Hour, 30*24*time.Hour)
+	s.UICheck = every
+	return err
+}
+
 // The sizes that make sense for a request body: less refuses every request, more is no bound.
 const (
 	leastSize = 1 << 10

@@ -25,6 +25,8 @@ type Settings struct {
 	UIDir             string // folder; "" none
 	UI                bool   // keep and serve the offline copy of Studio
 	UIURL             string
+	UIKey             string        // minisign public key of Studio's releases; "" none
+	UICheck           time.Duration // between two looks for a newer Studio; 0 only when asked
 	StudioOpen        StudioOpen
 	StateDir          string // folder; "" the XDG base directories
 	ControlSocket     string // "" the default of package paths

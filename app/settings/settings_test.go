@@ -67,6 +67,8 @@ func TestDefaultsAreThoseOfTheCompanion(t *testing.T) {
 		"upstream":         {got.Upstream, "http://localhost:11434/v1"},
 		"ui":               {got.UI, false},
 		"ui-url":           {got.UIURL, "https://github.com/chatwright/studio/releases/latest/download/"},
+		"ui-key":           {got.UIKey, ""},
+		"ui-check":         {got.UICheck, 24 * time.Hour},
 		"upstream-timeout": {got.UpstreamTimeout, time.Duration(0)},
 		"max-body":         {got.MaxBody, int64(64 << 20)},
 		"meter-usage":      {got.MeterUsage, false},
@@ -124,12 +126,15 @@ func TestFlagWinsOverEnvironmentOverFileOverDefault(t *testing.T) {
 	}
 }
 
+// aKey is a public key as minisign prints it.
+const aKey = "RWReiJoQpcYvkf8gFouTz9jTcapgP30c5ccBRDgej9h1y8CRGtfIDED8"
+
 // everything sets each setting to something that is not its default, by name; the same in all three sources.
 func everything() map[string][]string {
 	return map[string][]string{
 		"addr": {"127.0.0.1:5000"}, "upstream": {"demo"}, "datastate-fixtures": {"/f.json"},
 		"allow-origin": {"https://a.test", "chrome-extension://abc"}, "allow-host": {"a.test:1"}, "ui": {"true"}, "ui-dir": {"/ui"},
-		"ui-url": {"http://x.test/ui"}, "allow-remote": {"true"}, "remote-token-file": {"/token"}, "upstream-timeout": {"90s"},
+		"ui-url": {"http://x.test/ui"}, "ui-key": {aKey}, "ui-check": {"0s"}, "allow-remote": {"true"}, "remote-token-file": {"/token"}, "upstream-timeout": {"90s"},
 		"max-body": {"1MiB"}, "meter-usage": {"on"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
 		"otlp-endpoint": {"localhost:4318"},
@@ -181,7 +186,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 			}
 			want := settings.Settings{
 				Addr: "127.0.0.1:5000", Upstream: "demo", DatastateFixtures: "/f.json",
-				AllowOrigins: values["allow-origin"], AllowHosts: values["allow-host"], UI: true, UIDir: "/ui", UIURL: "http://x.test/ui",
+				AllowOrigins: values["allow-origin"], AllowHosts: values["allow-host"], UI: true, UIDir: "/ui", UIURL: "http://x.test/ui", UIKey: aKey,
 				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MeterUsage: true, MetricsCapacity: 7,
 				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
@@ -234,6 +239,10 @@ func TestBadValueNamesItsSourceAndTheWayOut(t *testing.T) {
 		{"--ui-url=https://me:marked-secret@a.test/", "password"},
 		{"--ui-url=https://a.test/?token=marked-secret", "query"},
 		{"--ui-url=https://a.test/%zz", "not a URL"},
+		{"--ui-key=RWbogus", "not a minisign public key"},
+		{"--ui-key=", "not a minisign public key"},
+		{"--ui-check=5m", "not between"},
+		{"--ui-check=daily", "not a duration"},
 		{"--allow-remote", "token"},
 		{"--upstream-timeout=10", "not a duration"},
 		{"--upstream-timeout=-1s", "not between"},

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"aead.dev/minisign"
+
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/studio"
@@ -89,6 +91,12 @@ func serverEntries() []entry {
 		{Setting{Name: "ui-url", Env: "CHATWRIGHT_SERVER_UI_URL", Key: "ui-url", Default: server.DefaultUIBaseURL, Arg: "url",
 			Usage: "where the offline copy of Studio is downloaded from"},
 			kindText, setUIURL},
+		{Setting{Name: "ui-key", Env: "CHATWRIGHT_SERVER_UI_KEY", Key: "ui-key", Arg: "key",
+			Usage: "minisign public key that a release of Studio must be signed with; none: the hash in its manifest decides"},
+			kindText, setUIKey},
+		{Setting{Name: "ui-check", Env: "CHATWRIGHT_SERVER_UI_CHECK", Key: "ui-check", Default: "24h", Arg: "duration",
+			Usage: "how often a newer Studio is looked for, besides at start and after sleep; 0s for only when somebody asks"},
+			kindDuration, setUICheck},
 		{Setting{Name: "allow-remote", Env: "CHATWRIGHT_SERVER_ALLOW_REMOTE", Key: "allow-remote", Default: "false",
 			Usage: "let --addr be outside loopback; wants --remote-token-file"},
 			kindSwitch, func(s *Settings, text string) (err error) { s.AllowRemote, err = parseSwitch(text); return err }},
@@ -210,4 +218,14 @@ func setOTLPEndpoint(s *Settings, text string) (err error) {
 func setUIURL(s *Settings, text string) error {
 	s.UIURL = text
 	return studio.CheckBaseURL(text)
+}
+
+// setUIKey takes the line of a minisign.pub file that holds the key.
+func setUIKey(s *Settings, text string) error {
+	s.UIKey = strings.TrimSpace(text)
+	var key minisign.PublicKey
+	if err := key.UnmarshalText([]byte(s.UIKey)); err != nil {
+		return hint.With(fmt.Errorf("%q is not a minisign public key", clip(text)), "write the last line of the minisign.pub file, which begins with RW")
+	}
+	return nil
 }
