@@ -57,6 +57,8 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 		return a.useUpstream(upstream.DemoName)
 	case tray.UseConfigured:
 		return a.useUpstream(a.settings.Load().Upstream)
+	case tray.StudioUpdate, tray.StudioCancel, tray.StudioRollback, tray.StudioFolder:
+		return a.doStudio(ctx, action)
 	case tray.MenuOpened:
 		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
 			a.scout.Ask()

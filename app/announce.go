@@ -12,6 +12,7 @@ import (
 // announce waits until the app answers and then says so: to other programs in daemon.json and the PID file, to the
 // person through Config.Ready. When the address changes later, daemon.json follows.
 func (a *app) announce(ctx context.Context) error {
+	a.awaitCopy(ctx)
 	said := ""
 	for {
 		status, changed := a.status.Watch()

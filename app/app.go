@@ -72,6 +72,7 @@ type app struct {
 	history    *history.Store // nil: none is kept
 	selector   *upstream.Selector
 	ui         *server.UISource
+	librarian  *librarian // nil: no offline copy is kept
 	board      board
 	status     *watch.Value[protocol.Status]
 	scout      *scout
@@ -157,7 +158,9 @@ func (a *app) live(ctx context.Context) error {
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
 	group.Go(func() error { return a.speed.Run(groupCtx) })
-	group.Go(func() error { return a.keepStudio(groupCtx) })
+	if a.librarian != nil {
+		group.Go(func() error { return a.librarian.Run(groupCtx) })
+	}
 	group.Go(func() error { return a.announce(groupCtx) })
 	group.Go(func() error { return a.reload(groupCtx) })
 	group.Go(func() error { return a.followParent(groupCtx) })

@@ -23,7 +23,9 @@
 // failed. Each phase is one function that returns the next. Who holds an address that is taken, and what another
 // companion measures there, is asked in holder.go.
 //
-// The offline copy of Studio. studio.go serves the newest finished copy at once and looks for a newer one beside it.
+// The offline copy of Studio. The librarian (librarian.go) has the keeper of package studio serve what is on disk at
+// once, decides when to look for a newer one, and tells how that went; studio.go makes it and switches what is served.
+// Clicks (studioclicks.go) and the control socket both ask the librarian.
 //
 // The way to the upstream. upstream.go asks it at start, after the machine slept and when somebody looks; every
 // recorded call tells as well. memory.go keeps when each upstream last answered.

@@ -18,8 +18,11 @@ type parts struct {
 	addr     string
 	upstream protocol.Upstream
 	ui       protocol.UI
-	history  *protocol.History // nil: none is kept, or it is not read yet
-	notices  []protocol.Notice
+	studio   *protocol.StudioStatus // nil: no offline copy is kept
+	// studioChanged is when this run went from one copy to another; zero: it has not.
+	studioChanged time.Time
+	history       *protocol.History // nil: none is kept, or it is not read yet
+	notices       []protocol.Notice
 	// external holds the metrics of another companion that has the address; nil while the server is ours.
 	external *protocol.Metrics
 }
@@ -62,7 +65,7 @@ func (b board) notify(n protocol.Notice) {
 
 // clear ends the notice with that cause.
 func (b board) clear(cause string) {
-	if !slices.ContainsFunc(b.Get().notices, func(n protocol.Notice) bool { return n.Cause == cause }) {
+	if !b.Get().noticed(cause) {
 		return
 	}
 	b.Update(func(p parts) parts {
@@ -77,6 +80,11 @@ func (b board) expire(n protocol.Notice) {
 		p.notices = slices.DeleteFunc(slices.Clone(p.notices), func(shown protocol.Notice) bool { return shown == n })
 		return p
 	})
+}
+
+// noticed reports whether a notice with that cause is shown.
+func (p parts) noticed(cause string) bool {
+	return slices.ContainsFunc(p.notices, func(n protocol.Notice) bool { return n.Cause == cause })
 }
 
 // without returns a new slice, since readers share the old one.

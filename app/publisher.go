@@ -55,14 +55,14 @@ func (p *publisher) Run(ctx context.Context) error {
 func (p *publisher) compose(now parts) protocol.Status {
 	s := p.identity
 	s.Phase, s.Detail, s.Addr = now.phase, now.detail, now.addr
-	s.Upstream, s.UI, s.Notices = now.upstream, now.ui, now.notices
+	s.Upstream, s.UI, s.Studio, s.Notices = now.upstream, now.ui, now.studio, now.notices
 	if now.external != nil {
 		s.Metrics = *now.external                                    // and no history: ours is not that of the other's calls
 		s.Upstream = protocol.Upstream{Reach: protocol.ReachUnknown} // the other one's, of which it does not tell
 	} else {
 		s.Metrics, s.History = p.metrics.Snapshot(), now.history
 	}
-	if s.Phase == protocol.PhaseRunning && s.Upstream.Reach == protocol.ReachDown {
+	if s.Phase == protocol.PhaseRunning && (s.Upstream.Reach == protocol.ReachDown || now.noticed(causeStudio)) {
 		s.Phase = protocol.PhaseDegraded
 	}
 	return s

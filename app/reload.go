@@ -92,8 +92,13 @@ func (a *app) page(now *settings.Settings) protocol.UI {
 
 // nextStartOnly names the settings that differ and are only looked at when the app starts.
 func nextStartOnly(a, b settings.Settings) (names []string) {
-	if a.UI != b.UI || a.UIURL != b.UIURL {
-		names = append(names, "ui")
+	for _, s := range []struct {
+		name    string
+		differs bool
+	}{{"ui", a.UI != b.UI}, {"ui-url", a.UIURL != b.UIURL}, {"ui-key", a.UIKey != b.UIKey}, {"ui-check", a.UICheck != b.UICheck}} {
+		if s.differs {
+			names = append(names, s.name)
+		}
 	}
 	if a.MetricsCapacity != b.MetricsCapacity {
 		names = append(names, "metrics-capacity")

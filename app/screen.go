@@ -64,6 +64,7 @@ func (a *app) trayState(s protocol.Status) tray.State {
 			state.ConfiguredUpstream = target.Name
 		}
 	}
+	state.Studio = a.trayStudio(s)
 	if s.History != nil {
 		state.Today = &tray.Today{Calls: s.History.Today.Calls, Tokens: s.History.Today.CompletionTokens}
 	}

@@ -1,8 +1,7 @@
 package app
 
 import (
-	"context"
-	"errors"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -14,43 +13,41 @@ import (
 // causeStudio is the cause of the notice that says why there is no, or no newer, copy of Studio.
 const causeStudio = "studio"
 
-// keepStudio serves the offline copy of Studio when that is wanted: the newest finished one at once, and then, without
-// anybody waiting for the network, a newer one if the release has it.
-func (a *app) keepStudio(ctx context.Context) error {
+// newLibrarian makes what keeps the offline copy of Studio; nil when the settings want none, or serve a folder.
+func (a *app) newLibrarian() (*librarian, error) {
 	now := a.settings.Load()
-	if now.UIDir != "" {
-		a.serves(protocol.UI{Source: protocol.UIFolder})
-		return nil
-	}
-	if !now.UI {
-		return nil
+	if !now.UI || now.UIDir != "" {
+		return nil, nil
 	}
 	store, err := studio.Open(studio.Config{
 		CacheDir: a.cfg.Paths.UI, LegacyDir: a.cfg.Paths.LegacyUI, BaseURL: now.UIURL, Log: a.log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, have := store.Current()
-	if have {
-		a.serveCopy(found)
+	warn := a.cfg.Warn
+	if warn == nil {
+		warn = func(string) {}
 	}
-	newest, err := store.Update(ctx, studio.UpdateOptions{})
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
-		a.missStudio(err, have)
-	case newest.Dir != found.Dir || newest.SHA256 != found.SHA256:
-		a.serveCopy(newest)
-	}
-	return nil
+	return &librarian{
+		copies: studio.NewKeeper(store, a.serveCopy),
+		board:  a.board, log: a.log, every: now.UICheck, rand: rand.Float64, warn: warn,
+		woke: make(chan struct{}, 1), looked: make(chan struct{}),
+	}, nil
 }
 
-func (a *app) serveCopy(c studio.Copy) {
-	ui := protocol.UI{Source: protocol.UICopy, Version: c.Version}
-	a.ui.Set(c.Dir, ui)
-	a.serves(ui)
+// serveCopy serves c from now on; the zero Copy is none, and then there is the console. Pages of the others that are
+// still open find their hashed files there.
+func (a *app) serveCopy(c studio.Copy, others []studio.Copy) {
+	a.ui.SetCopy(c, others)
+	ui := a.page(a.settings.Load())
+	a.board.Update(func(p parts) parts {
+		if p.ui.Source == protocol.UICopy && ui.Source == protocol.UICopy {
+			p.studioChanged = time.Now()
+		}
+		p.ui = ui
+		return p
+	})
 	a.log.Info("serving the offline copy of Studio", "version", c.Version)
 }
 
@@ -58,20 +55,21 @@ func (a *app) serves(ui protocol.UI) {
 	a.board.Update(func(p parts) parts { p.ui = ui; return p })
 }
 
-// missStudio says why there is no newer copy. With one to serve that is worth a line in the log and no more: the
-// network may simply be away.
-func (a *app) missStudio(err error, have bool) {
-	a.log.Warn("updating the offline copy of Studio", "err", err)
-	if have && !errors.Is(err, studio.ErrContract) && !errors.Is(err, studio.ErrArchive) && !errors.Is(err, studio.ErrDownload) {
-		return
-	}
-	text := "Studio could not be fetched: " + err.Error()
-	way := sentence(hint.Of(err))
+// studioNotice is what a person is told of an update that failed.
+func studioNotice(err error, have bool) protocol.Notice {
+	cause := strings.TrimPrefix(err.Error(), "updating Studio: ")
+	n := protocol.Notice{Cause: causeStudio, Text: "Studio was not updated: " + cause, Hint: sentence(hint.Of(err)), Since: time.Now()}
 	if !have {
-		way = strings.TrimSpace(way + " Studio at https://chatwright.dev works meanwhile.")
+		n.Text = "Studio could not be fetched: " + cause
+		n.Hint = strings.TrimSpace(withStop(n.Hint) + " Studio at https://chatwright.dev works meanwhile.")
 	}
-	a.board.notify(protocol.Notice{Cause: causeStudio, Text: text, Hint: way, Since: time.Now()})
-	if a.cfg.Warn != nil {
-		a.cfg.Warn(text)
+	return n
+}
+
+// withStop ends a text that another follows.
+func withStop(text string) string {
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
 	}
+	return text + "."
 }

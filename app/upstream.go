@@ -36,7 +36,8 @@ type scout struct {
 	ask      chan struct{}    // capacity 1: one more probe is wanted
 	clock    func() time.Time // the wall clock; it runs on while the machine sleeps
 	reach    func(context.Context, *upstream.Target) (protocol.Reach, string)
-	failed   int // 5xx answers in a row; used by observe alone
+	woke     func() // told after each sleep; nil: nobody is
+	failed   int    // 5xx answers in a row; used by observe alone
 	slept    atomic.Pointer[sleep]
 }
 
@@ -75,6 +76,9 @@ func (s *scout) Run(ctx context.Context) error {
 			if now.Sub(last) > wakePeriod+wakeJump {
 				s.slept.Store(&sleep{asleep: last, woke: now})
 				s.log.Info("woke from sleep", "slept", now.Sub(last).Round(time.Second))
+				if s.woke != nil {
+					s.woke()
+				}
 				s.probe(ctx)
 			}
 			last = now

@@ -82,6 +82,9 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.publisher.observe = a.scout.observe
 	a.speed = newSpeedometer(a.board, log, a.selector)
 	a.speed.inFlight, a.speed.slept = a.metrics.InFlight, a.scout.lastSleep
+	if a.librarian, err = a.newLibrarian(); err != nil {
+		return nil, err
+	}
 	n := newNeighbour()
 	a.supervisor = &supervisor{
 		prepare: a.prepare, listen: cfg.Listen, holder: n.holder, follow: n.follow,
@@ -90,14 +93,19 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
-	a.control = control.New(control.Config{
+	socket := control.Config{
 		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(),
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: ends.happened,
 		Log:        func(text string) { log.Warn("control socket", "event", text) },
-	})
+	}
+	if a.librarian != nil {
+		socket.Studio = a.librarian
+		a.scout.woke = a.librarian.Woke
+	}
+	a.control = control.New(socket)
 	return a, nil
 }
 
@@ -135,6 +143,9 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 	}
 	if now.UIDir == "" {
 		cfg.UI = a.ui
+	}
+	if a.librarian != nil {
+		cfg.Studio = a.librarian.State()
 	}
 	srv, err := server.New(cfg)
 	if err != nil {

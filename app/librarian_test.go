@@ -1,0 +1,324 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/metrics"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/studio"
+	"chatwright.dev/tray/server/watch"
+)
+
+// shelf stands for the copies on disk and the release: what is there, and what an update comes to.
+type shelf struct {
+	state  *watch.Value[protocol.StudioStatus]
+	onDisk string
+	update func(ctx context.Context) error
+	looks  []time.Time
+	closed bool
+}
+
+func (s *shelf) State() *watch.Value[protocol.StudioStatus] { return s.state }
+func (s *shelf) Status() protocol.StudioStatus              { return s.state.Get() }
+func (s *shelf) Cancel()                                    {}
+func (s *shelf) Close()                                     { s.closed = true }
+func (s *shelf) Rollback(context.Context) error             { s.serve("0.4.0"); return nil }
+func (s *shelf) Refresh()                                   { s.serve(s.onDisk) }
+
+func (s *shelf) serve(version string) {
+	s.state.Update(func(st protocol.StudioStatus) protocol.StudioStatus { st.Version = version; return st })
+}
+
+func (s *shelf) Update(ctx context.Context, _ bool) error {
+	s.looks = append(s.looks, time.Now())
+	return s.update(ctx)
+}
+
+func (s *shelf) Prune(context.Context) (protocol.StudioPruned, error) {
+	return protocol.StudioPruned{}, nil
+}
+
+// A library is a librarian at work in a bubble of fake time.
+type library struct {
+	*librarian
+	shelf  *shelf
+	warned []string
+	end    func()
+}
+
+// open lets a librarian work with a copy of that version on disk ("" for none) and an update that does nothing.
+func open(t *testing.T, onDisk string, every time.Duration, change func(*library)) *library {
+	t.Helper()
+	lib := &library{shelf: &shelf{
+		state: watch.New(protocol.StudioStatus{Stage: protocol.StudioIdle}), onDisk: onDisk,
+		update: func(context.Context) error { return nil },
+	}}
+	lib.librarian = &librarian{
+		copies: lib.shelf, board: newBoard(parts{phase: protocol.PhaseRunning}), log: slog.New(slog.DiscardHandler), every: every,
+		rand: func() float64 { return 0.5 }, warn: func(text string) { lib.warned = append(lib.warned, text) },
+		woke: make(chan struct{}, 1), looked: make(chan struct{}),
+	}
+	if change != nil {
+		change(lib)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- lib.Run(ctx) }()
+	lib.end = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+	synctest.Wait()
+	return lib
+}
+
+func (l *library) notices() []protocol.Notice { return l.board.Get().notices }
+
+// pauses are the times between the looks.
+func (l *library) pauses() (all []time.Duration) {
+	for i := 1; i < len(l.shelf.looks); i++ {
+		all = append(all, l.shelf.looks[i].Sub(l.shelf.looks[i-1]))
+	}
+	return all
+}
+
+const day = 24 * time.Hour
+
+// studio.md: start never waits for the network. A finished copy is served at once; the check runs beside it.
+func TestACopyOnDiskIsServedWhileTheReleaseHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, "0.4.1", day, func(l *library) {
+			l.shelf.update = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		})
+		select {
+		case <-l.looked:
+		default:
+			t.Error("what is on disk is not served while the release is asked")
+		}
+		if got := l.board.Get().studio; got == nil || got.Version != "0.4.1" {
+			t.Errorf("on the board: got %+v, want 0.4.1", got)
+		}
+		l.end() // and nothing of it hangs
+		if !l.shelf.closed || len(l.notices()) != 0 {
+			t.Errorf("at the end: closed %v, notices %v", l.shelf.closed, l.notices())
+		}
+	})
+}
+
+// studio.md: after start and daily; with jitter, so that companions do not ask in step.
+func TestLooksAreDailyAndSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		draws := []float64{0, 0.999, 0.5, 0.25}
+		l := open(t, "0.4.1", day, func(l *library) {
+			n := 0
+			l.rand = func() float64 { n++; return draws[n%len(draws)] }
+		})
+		if len(l.shelf.looks) != 1 {
+			t.Fatalf("looks at the start: got %d, want 1", len(l.shelf.looks))
+		}
+		time.Sleep(30 * day)
+		synctest.Wait()
+		if n := len(l.shelf.looks); n < 29 || n > 33 {
+			t.Errorf("looks in a month: got %d, want about one a day", n)
+		}
+		seen := map[time.Duration]bool{}
+		for _, pause := range l.pauses() {
+			seen[pause] = true
+			if pause < 21*time.Hour || pause > 27*time.Hour {
+				t.Errorf("a pause of %s, want a day and a tenth of it at most", pause)
+			}
+		}
+		if len(seen) != len(draws) {
+			t.Errorf("the pauses are not spread: %v", l.pauses())
+		}
+		l.end()
+	})
+}
+
+func TestWithoutAPeriodOnlyWhatIsMissingIsFetched(t *testing.T) {
+	for onDisk, want := range map[string]int{"0.4.1": 0, "": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := open(t, onDisk, 0, nil)
+			l.Woke()
+			time.Sleep(100 * day)
+			synctest.Wait()
+			if got := len(l.shelf.looks); got != want {
+				t.Errorf("with %q on disk: got %d looks, want %d", onDisk, got, want)
+			}
+			l.end()
+		})
+	}
+}
+
+// A laptop wakes before its network does.
+func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, "0.4.1", day, nil)
+		time.Sleep(time.Hour)
+		away := true
+		l.shelf.update = func(context.Context) error {
+			if away {
+				return fmt.Errorf("updating Studio: %w at https://x.test/: no route to host", studio.ErrManifest)
+			}
+			return nil
+		}
+		l.Woke()
+		time.Sleep(5 * time.Hour)
+		synctest.Wait()
+		want := []time.Duration{time.Hour}
+		for m := time.Minute; m < time.Hour; m *= 2 {
+			want = append(want, m)
+		}
+		want = append(want, time.Hour, time.Hour, time.Hour)
+		if got := l.pauses()[:len(want)]; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("pauses: got %v, want %v", got, want)
+		}
+		if len(l.notices()) != 0 || len(l.warned) != 0 {
+			t.Errorf("with a copy to serve, a network that is away is said: %v %v", l.notices(), l.warned)
+		}
+		away = false
+		before := len(l.shelf.looks)
+		time.Sleep(day)
+		synctest.Wait()
+		if got := len(l.shelf.looks) - before; got != 1 {
+			t.Errorf("looks in the day after: got %d, want the one that went well", got)
+		}
+		l.end()
+	})
+}
+
+// studio.md: with --ui, one warning that names the cause. tray.md: a notice with a cause stays until the cause ends.
+func TestWithoutACopyTheReasonIsSaidOnceAndStaysUntilThereIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, "", day, func(l *library) {
+			l.shelf.update = func(context.Context) error {
+				return hint.With(fmt.Errorf("updating Studio: %w at https://x.test/: the server answered 404 Not Found", studio.ErrManifest), "check the network")
+			}
+		})
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		n := l.notices()
+		if len(n) != 1 || !strings.HasPrefix(n[0].Text, "Studio could not be fetched: ") || !strings.Contains(n[0].Text, "404") {
+			t.Fatalf("notices: got %+v", n)
+		}
+		if want := "Check the network. Studio at https://chatwright.dev works meanwhile."; n[0].Hint != want {
+			t.Errorf("hint: got %q, want %q", n[0].Hint, want)
+		}
+		if len(l.warned) != 1 || l.warned[0] != n[0].Text {
+			t.Errorf("warnings: got %q, want the one of the notice", l.warned)
+		}
+		l.shelf.update = func(context.Context) error { l.shelf.serve("0.4.1"); return nil }
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if n := l.notices(); len(n) != 0 {
+			t.Errorf("the notice outlived its cause: %+v", n)
+		}
+		l.end()
+	})
+}
+
+// What a look came to, with a copy to serve: who is told, and when it is tried again.
+func TestWhoIsToldOfAFailure(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		err   error
+		asked bool
+		told  bool
+		again time.Duration // until the next look
+	}{
+		{"network away", studio.ErrManifest, false, false, time.Minute},
+		{"network away, and somebody asked", studio.ErrManifest, true, true, day},
+		{"a download that lies", studio.ErrDownload, false, true, time.Minute},
+		{"an archive that is refused", studio.ErrArchive, false, true, day},
+		{"a contract that is not ours", studio.ErrContract, false, true, day},
+		{"an older release", studio.ErrOlder, false, false, day},
+		{"an older release, and somebody asked", studio.ErrOlder, true, true, day},
+		{"a full disk", errors.New("no space left on device"), false, true, day},
+		{"cancelled by a click", studio.ErrCancelled, false, false, day},
+		{"cancelled by who asked", context.Canceled, true, false, day},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wrapped := fmt.Errorf("updating Studio: %w", c.err)
+				l := open(t, "0.4.1", day, func(l *library) {
+					if !c.asked {
+						l.shelf.update = func(context.Context) error { return wrapped }
+					}
+				})
+				if c.asked {
+					l.shelf.update = func(context.Context) error { return wrapped }
+					if err := l.librarian.Update(t.Context(), true); !errors.Is(err, c.err) {
+						t.Errorf("who asked is answered %v, want %v", err, c.err)
+					}
+				}
+				n := l.notices()
+				if (len(n) == 1) != c.told || len(n) > 1 {
+					t.Errorf("notices: got %+v, want one: %v", n, c.told)
+				}
+				if c.told && !strings.HasPrefix(n[0].Text, "Studio was not updated: "+c.err.Error()) {
+					t.Errorf("text: got %q", n[0].Text)
+				}
+				time.Sleep(12 * day)
+				synctest.Wait()
+				pauses := l.pauses()
+				if c.asked {
+					pauses = pauses[1:] // between the one of the start and the one that was asked for
+				}
+				if !c.asked && pauses[0] != c.again {
+					t.Errorf("looked again after %s, want %s", pauses[0], c.again)
+				}
+				l.end()
+			})
+		})
+	}
+}
+
+func TestWhatEndsTheNoticeOfAFailedUpdate(t *testing.T) {
+	broken := func(context.Context) error { return fmt.Errorf("updating Studio: %w", studio.ErrArchive) }
+	for name, act := range map[string]func(*library){
+		"a rollback":         func(l *library) { _ = l.librarian.Rollback(context.Background()) },
+		"an update":          func(l *library) { l.shelf.update = nothing; _ = l.librarian.Update(context.Background(), true) },
+		"the next good look": func(l *library) { l.shelf.update = nothing; time.Sleep(2 * day) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := open(t, "0.4.1", day, func(l *library) { l.shelf.update = broken })
+				time.Sleep(time.Hour) // longer than a notice without a cause lives
+				if len(l.notices()) != 1 {
+					t.Fatalf("notices: got %v, want one that stays", l.notices())
+				}
+				act(l)
+				synctest.Wait()
+				if len(l.notices()) != 0 {
+					t.Errorf("notices: got %v, want none any more", l.notices())
+				}
+				l.end()
+			})
+		})
+	}
+}
+
+func nothing(context.Context) error { return nil }
+
+// tray.md: degraded is serving while an update failed.
+func TestAFailedUpdateIsDegraded(t *testing.T) {
+	p := &publisher{metrics: metrics.New(0)}
+	failed := parts{phase: protocol.PhaseRunning, notices: []protocol.Notice{{Cause: causeStudio}}}
+	if got := p.compose(failed).Phase; got != protocol.PhaseDegraded {
+		t.Errorf("got %s, want degraded", got)
+	}
+	failed.phase = protocol.PhaseStopped
+	if got := p.compose(failed).Phase; got != protocol.PhaseStopped {
+		t.Errorf("a server that is stopped: got %s", got)
+	}
+}
