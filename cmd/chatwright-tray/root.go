@@ -54,7 +54,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	c.settingsFlags(root.Flags(), serverSetting)
 	c.settingsFlags(root.PersistentFlags(), placeSetting)
 	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.versionCommand(), exitCodesTopic())
+		c.callsCommand(), c.studioCommand(), c.versionCommand(), exitCodesTopic())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success
@@ -134,6 +134,11 @@ func (c *cli) load() (settings.Settings, paths.Paths, error) {
 	if err != nil {
 		return settings.Settings{}, paths.Paths{}, err
 	}
+	return c.loadAt(where)
+}
+
+// loadAt is load for who knows already where everything is.
+func (c *cli) loadAt(where paths.Paths) (settings.Settings, paths.Paths, error) {
 	now, err := settings.Load(settings.Input{Flag: c.flags.Lookup, Env: os.LookupEnv, File: where.Config})
 	if err != nil {
 		return settings.Settings{}, paths.Paths{}, withCode(exitUsage, err)
