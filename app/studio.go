@@ -20,7 +20,7 @@ func (a *app) newLibrarian() (*librarian, error) {
 		return nil, nil
 	}
 	store, err := studio.Open(studio.Config{
-		CacheDir: a.cfg.Paths.UI, LegacyDir: a.cfg.Paths.LegacyUI, BaseURL: now.UIURL, Log: a.log,
+		CacheDir: a.cfg.Paths.UI, LegacyDir: a.cfg.Paths.LegacyUI, BaseURL: now.UIURL, PublicKey: now.UIKey, Log: a.log,
 	})
 	if err != nil {
 		return nil, err

@@ -61,8 +61,8 @@ func (a *app) trayStudio(s protocol.Status) *tray.Studio {
 	}
 	if c.Stage == protocol.StudioIdle {
 		shown.Available, shown.Held = c.Available, c.Held != "" && c.Available != ""
-	} else {
-		shown.Coming = c.Available
+	} else if shown.Coming = c.Available; shown.Coming == "" && c.Stage == protocol.StudioUnpacking {
+		shown.Coming = c.Version // it is served by then
 	}
 	return shown
 }

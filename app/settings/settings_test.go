@@ -240,7 +240,7 @@ func TestBadValueNamesItsSourceAndTheWayOut(t *testing.T) {
 		{"--ui-url=https://a.test/?token=marked-secret", "query"},
 		{"--ui-url=https://a.test/%zz", "not a URL"},
 		{"--ui-key=RWbogus", "not a minisign public key"},
-		{"--ui-key=", "not a minisign public key"},
+		{"--ui-key=", "empty"},
 		{"--ui-check=5m", "not between"},
 		{"--ui-check=daily", "not a duration"},
 		{"--allow-remote", "token"},

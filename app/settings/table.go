@@ -1,11 +1,10 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-
-	"aead.dev/minisign"
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
@@ -223,9 +222,8 @@ func setUIURL(s *Settings, text string) error {
 // setUIKey takes the line of a minisign.pub file that holds the key.
 func setUIKey(s *Settings, text string) error {
 	s.UIKey = strings.TrimSpace(text)
-	var key minisign.PublicKey
-	if err := key.UnmarshalText([]byte(s.UIKey)); err != nil {
-		return hint.With(fmt.Errorf("%q is not a minisign public key", clip(text)), "write the last line of the minisign.pub file, which begins with RW")
+	if s.UIKey == "" {
+		return hint.With(errors.New("it is empty"), "write the last line of a minisign.pub file, or leave the setting out")
 	}
-	return nil
+	return studio.CheckPublicKey(s.UIKey)
 }

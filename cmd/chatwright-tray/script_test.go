@@ -3,9 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"chatwright.dev/tray/server/studio/studiotest"
 )
 
 // TestMain lets this test binary stand for the program itself: a script that runs "chatwright-tray", and the daemon
@@ -25,13 +29,41 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Defer(func() { _ = os.RemoveAll(home) })
+			release := studiotest.NewRelease(t)
+			env.Values[releaseKey{}] = release
 			for name, value := range map[string]string{
 				"CHATWRIGHT_HOME": home, "CHATWRIGHT_SERVER_ADDR": "127.0.0.1:0", "CHATWRIGHT_SERVER_UPSTREAM": "demo",
-				"CHATWRIGHT_NO_BROWSER": "1", "DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "",
+				"CHATWRIGHT_SERVER_UI_URL": release.URL, "CHATWRIGHT_NO_BROWSER": "1", "DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "",
 			} {
 				env.Setenv(name, value)
 			}
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"release": releaseCommand},
 	})
+}
+
+type releaseKey struct{}
+
+// releaseCommand does something to the release of Studio that each script has to itself: "release publish VERSION",
+// "release contract N", "release gone" (every file is a 404) and "release down" (nobody listens any more).
+func releaseCommand(ts *testscript.TestScript, neg bool, args []string) {
+	release, ok := ts.Value(releaseKey{}).(*studiotest.Release)
+	switch what := strings.Join(args[:min(len(args), 1)], ""); {
+	case !ok || neg:
+		ts.Fatalf("release cannot fail")
+	case what == "publish" && len(args) == 2:
+		release.Publish(args[1], studiotest.Studio(args[1]))
+	case what == "contract" && len(args) == 2:
+		contract, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		release.Answer(studiotest.Manifest, studiotest.File(studiotest.ManifestOf("9.9.9", studiotest.Hash(nil), contract)))
+	case what == "gone":
+		release.Answer(studiotest.Manifest, nil)
+		release.Answer(studiotest.Archive, nil)
+	case what == "down":
+		release.Close()
+	default:
+		ts.Fatalf("usage: release publish VERSION | contract N | gone | down")
+	}
 }

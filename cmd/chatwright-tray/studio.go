@@ -31,6 +31,7 @@ the companion that runs. Where none runs, or it keeps no copy, they work on the 
 			return withCode(exitUsage, hint.With(errors.New("studio wants to know what to do"), "studio status, update, rollback or prune"))
 		},
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(c.studioStatusCommand(), c.studioUpdateCommand(), c.studioRollbackCommand(), c.studioPruneCommand())
 	for _, sub := range cmd.Commands() {
 		c.settingsFlags(sub.Flags(), releaseSetting)

@@ -135,7 +135,7 @@ func (c *cli) cacheDesk(where paths.Paths, why, then string) (studioDesk, error)
 	if err != nil {
 		return nil, err
 	}
-	store, err := studio.Open(studio.Config{CacheDir: where.UI, LegacyDir: where.LegacyUI, BaseURL: now.UIURL})
+	store, err := studio.Open(studio.Config{CacheDir: where.UI, LegacyDir: where.LegacyUI, BaseURL: now.UIURL, PublicKey: now.UIKey})
 	if err != nil {
 		return nil, err
 	}

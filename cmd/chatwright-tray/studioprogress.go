@@ -84,8 +84,11 @@ func progressLine(s protocol.StudioStatus) string {
 
 func stageText(s protocol.StudioStatus) string {
 	coming := "Studio"
-	if s.Available != "" {
+	switch {
+	case s.Available != "":
 		coming += " " + printable(s.Available)
+	case s.Stage == protocol.StudioUnpacking: // it is served by then
+		coming += " " + printable(s.Version)
 	}
 	switch s.Stage {
 	case protocol.StudioChecking:

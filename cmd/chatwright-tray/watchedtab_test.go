@@ -123,6 +123,19 @@ func (p *watchedTab) status(url string) int64 {
 	return all[len(all)-1]
 }
 
+// statusesOf are the statuses that came for URLs that end so.
+func (p *watchedTab) statusesOf(suffix string) map[string][]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := map[string][]int64{}
+	for url, statuses := range p.statuses {
+		if strings.HasSuffix(url, suffix) {
+			found[url] = statuses
+		}
+	}
+	return found
+}
+
 // wantClean fails the test on anything that the page complained of, was refused, or asked of anybody but the origins.
 func (p *watchedTab) wantClean(origins ...string) {
 	p.t.Helper()
