@@ -108,7 +108,7 @@ func (a *app) open(ctx context.Context, target protocol.OpenTarget) (string, err
 // origin as the API and no browser asks for leave to reach the local network; else it is the hosted one.
 func (a *app) pageURL(ctx context.Context, target protocol.OpenTarget) (string, error) {
 	now := a.status.Get()
-	local := "http://" + now.Addr
+	local := "http://" + reachable(now.Addr)
 	switch target {
 	case protocol.OpenConsole:
 		if !answers(now.Phase) {
@@ -123,7 +123,7 @@ func (a *app) pageURL(ctx context.Context, target protocol.OpenTarget) (string, 
 		if !answers(now.Phase) {
 			return "", hint.With(fmt.Errorf("Studio is not served: the server is %s", now.Phase), "start the server first: Server, Start in the menu, or chatwright-tray start")
 		}
-		return studioURL(ctx, now.Addr), nil
+		return studioURL(ctx, now.Addr, net.DefaultResolver.LookupIPAddr), nil
 	}
 	return "", fmt.Errorf("unknown page %q", target)
 }
@@ -131,26 +131,6 @@ func (a *app) pageURL(ctx context.Context, target protocol.OpenTarget) (string, 
 // answers reports whether something serves pages on our address in that phase.
 func answers(p protocol.Phase) bool {
 	return p == protocol.PhaseRunning || p == protocol.PhaseDegraded || p == protocol.PhaseExternal
-}
-
-// studioURL prefers the name under which Studio keeps its data, where the system resolves that name to this machine.
-func studioURL(ctx context.Context, addr string) string {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "http://" + addr + "/"
-	}
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	ips, err := net.DefaultResolver.LookupIPAddr(ctx, studioHost)
-	if err != nil || len(ips) == 0 {
-		return "http://" + addr + "/"
-	}
-	for _, ip := range ips {
-		if !ip.IP.IsLoopback() {
-			return "http://" + addr + "/"
-		}
-	}
-	return "http://" + net.JoinHostPort(studioHost, port) + "/"
 }
 
 // tell shows the person why what they asked for did not happen.

@@ -69,6 +69,13 @@ func (l *librarian) Woke() {
 	}
 }
 
+// damaged is told that the copy that is served is no longer what was installed: the best of what is left is served at
+// once, and what was lost is fetched again.
+func (l *librarian) damaged() {
+	l.Refresh()
+	l.Woke()
+}
+
 // show puts the state of the copy on the board.
 func (l *librarian) show(ctx context.Context) error {
 	for {

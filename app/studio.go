@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"time"
 
@@ -29,11 +31,13 @@ func (a *app) newLibrarian() (*librarian, error) {
 	if warn == nil {
 		warn = func(string) {}
 	}
-	return &librarian{
+	l := &librarian{
 		copies: studio.NewKeeper(store, a.serveCopy),
 		board:  a.board, log: a.log, every: now.UICheck, rand: rand.Float64, warn: warn,
 		woke: make(chan struct{}, 1), looked: make(chan struct{}),
-	}, nil
+	}
+	a.ui.OnDamage(l.damaged)
+	return l, nil
 }
 
 // serveCopy serves c from now on; the zero Copy is none, and then there is the console. Pages of the others that are
@@ -72,4 +76,44 @@ func withStop(text string) string {
 		return text
 	}
 	return text + "."
+}
+
+// studioURL prefers the name under which Studio keeps its data, where the system resolves that name to this machine and
+// to where we listen.
+func studioURL(ctx context.Context, addr string, resolve func(context.Context, string) ([]net.IPAddr, error)) string {
+	plain := "http://" + reachable(addr) + "/"
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return plain
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	resolved, err := resolve(ctx, studioHost)
+	if err != nil {
+		return plain
+	}
+	ours := net.ParseIP(host)
+	found := ours == nil || ours.IsUnspecified() // a name such as localhost, or every address
+	for _, at := range resolved {
+		if !at.IP.IsLoopback() {
+			return plain
+		}
+		found = found || at.IP.Equal(ours)
+	}
+	if !found {
+		return plain
+	}
+	return "http://" + net.JoinHostPort(studioHost, port) + "/"
+}
+
+// reachable is how a browser here reaches addr: one that means every address is none to ask.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		if host = "127.0.0.1"; ip.To4() == nil {
+			host = "::1"
+		}
+		return net.JoinHostPort(host, port)
+	}
+	return addr
 }
