@@ -43,7 +43,9 @@ type librarian struct {
 	every time.Duration  // between two looks; 0: only when somebody asks
 	rand  func() float64 // in [0, 1)
 	warn  func(string)   // says one line to whoever started the app
-	woke  chan struct{}  // capacity 1: the machine slept
+	// folder is where the copies are, for who has to mend it.
+	folder string
+	woke   chan struct{} // capacity 1: the machine slept
 
 	looked chan struct{} // closed once what is on disk is served
 	warned bool          // used by lookOut alone
@@ -120,7 +122,7 @@ type pause time.Duration
 
 // look makes one look and returns the pause after it.
 func (l *librarian) look(ctx context.Context, before pause) pause {
-	err := l.copies.Update(ctx, false)
+	err := l.withWay(l.copies.Update(ctx, false))
 	l.tell(ctx, err, false)
 	switch {
 	case err == nil || ctx.Err() != nil || !mayPass(err):
@@ -149,7 +151,7 @@ func mayPass(err error) bool {
 
 // Update is what a person asked for: whatever became of it is told.
 func (l *librarian) Update(ctx context.Context, ignoreHold bool) error {
-	err := l.copies.Update(ctx, ignoreHold)
+	err := l.withWay(l.copies.Update(ctx, ignoreHold))
 	l.tell(ctx, err, true)
 	return err
 }

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,6 +229,37 @@ func TestWithoutACopyTheReasonIsSaidOnceAndStaysUntilThereIsOne(t *testing.T) {
 		}
 		l.end()
 	})
+}
+
+// A row of the menu holds 80 characters: the cause must be among them.
+func TestTheCauseOfAFailedUpdateIsSaidInAPhrase(t *testing.T) {
+	const at = "https://github.com/chatwright/studio/releases/latest/download/studio-ui.manifest.json"
+	dial := func(cause error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: cause} }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("%w at %s: %w", studio.ErrManifest, at, errors.New("the server answered 404 Not Found")), "the server answered 404 Not Found"},
+		{fmt.Errorf("%w at %s: %w", studio.ErrManifest, at, dial(&net.DNSError{Name: "github.com", Err: "no such host"})), "github.com was not found"},
+		{fmt.Errorf("%w at %s: %w", studio.ErrManifest, at, dial(os.NewSyscallError("connect", syscall.ECONNREFUSED))), "the connection was refused"},
+		{fmt.Errorf("unpacking %q: %w", "main.js", &fs.PathError{Op: "write", Path: "/a/b", Err: syscall.ENOSPC}), "the disk is full"},
+		{fmt.Errorf("making the Studio cache: %w", &fs.PathError{Op: "mkdir", Path: "/a/b", Err: syscall.EACCES}), "its folder cannot be written"},
+		{fmt.Errorf("%w: Studio 2.0.0 speaks 2, this companion speaks 1", studio.ErrContract), "this Studio speaks another UI contract: Studio 2.0.0 speaks 2, this companion speaks 1"},
+	} {
+		n := studioNotice(fmt.Errorf("updating Studio: %w", c.err), true)
+		if want := "Studio was not updated: " + c.want; n.Text != want {
+			t.Errorf("got %q, want %q", n.Text, want)
+		}
+	}
+	l := &librarian{folder: "/home/me/.cache/chatwright/ui"}
+	for err, want := range map[error]string{
+		syscall.ENOSPC: "make room", syscall.EACCES: "/home/me/.cache/chatwright/ui", studio.ErrArchive: "",
+		hint.With(syscall.ENOSPC, "as said"): "as said",
+	} {
+		if got := hint.Of(l.withWay(fmt.Errorf("updating Studio: %w", err))); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%v: hint %q, want %q", err, got, want)
+		}
+	}
 }
 
 // What a look came to, with a copy to serve: who is told, and when it is tried again.

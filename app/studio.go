@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"chatwright.dev/tray/server/hint"
@@ -14,6 +17,9 @@ import (
 
 // causeStudio is the cause of the notice that says why there is no, or no newer, copy of Studio.
 const causeStudio = "studio"
+
+// studioManifest is the file of a release that is asked for first.
+const studioManifest = "studio-ui.manifest.json"
 
 // newLibrarian makes what keeps the offline copy of Studio; nil when the settings want none, or serve a folder.
 func (a *app) newLibrarian() (*librarian, error) {
@@ -34,7 +40,7 @@ func (a *app) newLibrarian() (*librarian, error) {
 	l := &librarian{
 		copies: studio.NewKeeper(store, a.serveCopy),
 		board:  a.board, log: a.log, every: now.UICheck, rand: rand.Float64, warn: warn,
-		woke: make(chan struct{}, 1), looked: make(chan struct{}),
+		folder: a.cfg.Paths.UI, woke: make(chan struct{}, 1), looked: make(chan struct{}),
 	}
 	a.ui.OnDamage(l.damaged)
 	return l, nil
@@ -59,15 +65,52 @@ func (a *app) serves(ui protocol.UI) {
 	a.board.Update(func(p parts) parts { p.ui = ui; return p })
 }
 
-// studioNotice is what a person is told of an update that failed.
+// studioNotice is what a person is told of an update that failed: the cause itself comes first, since a row of the menu
+// has no room for the way to it.
 func studioNotice(err error, have bool) protocol.Notice {
-	cause := strings.TrimPrefix(err.Error(), "updating Studio: ")
+	cause := studioCause(err)
 	n := protocol.Notice{Cause: causeStudio, Text: "Studio was not updated: " + cause, Hint: sentence(hint.Of(err)), Since: time.Now()}
 	if !have {
 		n.Text = "Studio could not be fetched: " + cause
 		n.Hint = strings.TrimSpace(withStop(n.Hint) + " Studio at https://chatwright.dev works meanwhile.")
 	}
 	return n
+}
+
+// studioCause says in a phrase why an update failed. The log has all of it.
+func studioCause(err error) string {
+	whole := strings.TrimPrefix(err.Error(), "updating Studio: ")
+	lookup, isLookup := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "the disk is full"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return "its folder cannot be written"
+	case isLookup:
+		return lookup.Name + " was not found"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	case errors.Is(err, studio.ErrManifest):
+		if at := strings.LastIndex(whole, studioManifest); at >= 0 { // "no usable manifest at URL: cause"
+			if _, cause, ok := strings.Cut(whole[at:], ": "); ok {
+				return cause
+			}
+		}
+	}
+	return whole
+}
+
+// withWay adds what to do where only the system said what is wrong.
+func (l *librarian) withWay(err error) error {
+	switch {
+	case err == nil || hint.Of(err) != "":
+		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return hint.With(err, "make room on that disk: chatwright-tray studio prune removes what is not needed")
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return hint.With(err, "make the folder yours to write: "+l.folder)
+	}
+	return err
 }
 
 // withStop ends a text that another follows.

@@ -11,7 +11,7 @@ import (
 
 // copyPatience is how long the start may wait for what is on disk to be served. It takes milliseconds, unless the disk
 // hangs; the network is never waited for.
-const copyPatience = 500 * time.Millisecond
+const copyPatience = 2 * time.Second
 
 // awaitCopy waits until the copy on disk is served, so that who is told that the app is ready finds it.
 func (a *app) awaitCopy(ctx context.Context) {
