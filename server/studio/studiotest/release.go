@@ -115,19 +115,30 @@ func (r *Release) Requests() []string {
 	return append([]string(nil), r.requests...)
 }
 
+// Count is how often a file was asked for so far.
+func (r *Release) Count(file string) int {
+	n, _ := r.count(file)
+	return n
+}
+
+func (r *Release) count(file string) (n int, woken <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, request := range r.requests {
+		name, _, _ := strings.Cut(strings.TrimPrefix(request, "GET "), " ")
+		if name == file {
+			n++
+		}
+	}
+	return n, r.woken
+}
+
 // Await returns once a file was asked for n times.
 func (r *Release) Await(file string, n int) {
 	r.t.Helper()
 	timeout := time.After(20 * time.Second)
 	for {
-		r.mu.Lock()
-		asked, woken := 0, r.woken
-		for _, request := range r.requests {
-			if strings.HasPrefix(request, "GET "+file) {
-				asked++
-			}
-		}
-		r.mu.Unlock()
+		asked, woken := r.count(file)
 		if asked >= n {
 			return
 		}
