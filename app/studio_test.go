@@ -59,7 +59,7 @@ func TestTheFirstCopyIsDownloadedInTheBackground(t *testing.T) {
 		t.Errorf("meanwhile / is not the console: %.200s", page)
 	}
 	menu := l.awaitMenu("Downloading Studio 0.4.1 · ")
-	if !strings.Contains(menu, "Cancel the download") || strings.Contains(menu, "Get the offline copy") {
+	if !strings.Contains(menu, "Cancel the update") || strings.Contains(menu, "Get the offline copy") {
 		t.Errorf("the menu does not offer to cancel, or offers to begin:\n%s", menu)
 	}
 	l.click(tray.StudioCancel)

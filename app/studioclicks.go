@@ -60,7 +60,10 @@ func (a *app) trayStudio(s protocol.Status) *tray.Studio {
 		CheckedAt: c.CheckedAt, UpdatedAt: a.board.Get().studioChanged, Failed: c.Error != "",
 	}
 	if c.Stage == protocol.StudioIdle {
-		shown.Available, shown.Held = c.Available, c.Held != "" && c.Available != ""
+		if shown.Available = c.Available; c.Held != "" && c.Available == "" {
+			shown.Available = c.Held // nobody has asked the release since
+		}
+		shown.Held = c.Held != ""
 	} else if shown.Coming = c.Available; shown.Coming == "" && c.Stage == protocol.StudioUnpacking {
 		shown.Coming = c.Version // it is served by then
 	}

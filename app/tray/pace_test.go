@@ -201,6 +201,44 @@ func TestTickingRowsMoveAtMostOnceASecond(t *testing.T) {
 	}
 }
 
+// tray.md: progress moves at most once a second, and ends with what is true then.
+func TestTheProgressOfADownloadMovesAtMostOnceASecond(t *testing.T) {
+	s := newScreen(t, running(withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0"})))
+	for n := range int64(1000) { // ten seconds, as often as the download tells
+		s.want(running(withStudio(tray.Studio{
+			Version: "0.4.1", Previous: "0.4.0", Stage: tray.StudioDownloading, Coming: "0.5.0", Bytes: n, Total: 1000,
+		})))
+		s.pass(10 * time.Millisecond)
+	}
+	events := s.rows("copy")
+	if len(events) < 9 || len(events) > 11 {
+		t.Errorf("the row moved %d times in 10 s, want once a second", len(events))
+	}
+	for i := 1; i < len(events); i++ {
+		if d := events[i].at.Sub(events[i-1].at); d < time.Second {
+			t.Errorf("the row moved twice within %v", d)
+		}
+	}
+	done := running(withStudio(tray.Studio{Version: "0.5.0", Previous: "0.4.1", UpdatedAt: at("14:02:11")}))
+	s.want(done)
+	s.pass(10 * time.Second)
+	s.mustShow(done)
+}
+
+// A look that finds nothing changes two labels, there and back, and nothing else.
+func TestALookForUpdatesCostsTwoChanges(t *testing.T) {
+	idle := running(withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0", CheckedAt: at("14:02:11")}))
+	s := newScreen(t, idle)
+	s.want(running(withStudio(tray.Studio{Version: "0.4.1", Previous: "0.4.0", CheckedAt: at("14:02:11"), Stage: tray.StudioChecking})))
+	s.pass(200 * time.Millisecond)
+	s.want(idle)
+	s.pass(10 * time.Second)
+	if events := s.rows(""); len(events) != 2 {
+		t.Errorf("changes: got %+v, want two", events)
+	}
+	s.mustShow(idle)
+}
+
 // tray.md: "Recent calls" is brought up to date 1 s after the last call.
 func TestRecentCallsWaitForTheCallsToPause(t *testing.T) {
 	s := newScreen(t, running(calls(20)))

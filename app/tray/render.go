@@ -66,11 +66,10 @@ func item(id ID, label string, action Action) Row {
 	return Row{ID: id, Label: label, Visible: label != "", Enabled: true, Action: action}
 }
 
-func (r Row) in(parent ID) Row          { r.Parent = parent; return r }
-func (r Row) enabled(on bool) Row       { r.Enabled = on; return r }
-func (r Row) visible(on bool) Row       { r.Visible = on; return r }
-func (r Row) labelled(label string) Row { r.Label = label; return r }
-func (r Row) paced(p Pace) Row          { r.Pace = p; return r }
+func (r Row) in(parent ID) Row    { r.Parent = parent; return r }
+func (r Row) enabled(on bool) Row { r.Enabled = on; return r }
+func (r Row) visible(on bool) Row { r.Visible = on; return r }
+func (r Row) paced(p Pace) Row    { r.Pace = p; return r }
 
 // group puts a line above its first row, which is never hidden.
 func group(rows ...Row) []Row {

@@ -34,7 +34,10 @@ const (
 	StudioUnpacking   StudioStage = "unpacking"
 )
 
-func (c *Studio) idle() bool { return c.Stage == "" || c.Stage == StudioIdle }
+// busy reports whether something is being installed, which a look for something newer is not.
+func (c *Studio) busy() bool {
+	return c.Stage == StudioWaiting || c.Stage == StudioDownloading || c.Stage == StudioUnpacking
+}
 
 // studioCopy is the row of the offline copy with its submenu. The row itself shows the progress, so that it can be read
 // without opening anything. Its place in the menu lets it be hidden: no line stands above it.
@@ -45,19 +48,17 @@ func studioCopy(s State) []Row {
 		return []Row{
 			item("copy", "", "").paced(EachSecond),
 			text("copy.state", "").in("copy").paced(Soon),
-			item("copy.check", "", StudioUpdate).in("copy"),
-			item("copy.cancel", "", StudioCancel).in("copy"),
-			item("copy.rollback", "", StudioRollback).in("copy"),
-			item("copy.folder", "", StudioFolder).in("copy"),
+			item("copy.update", "", StudioUpdate).in("copy"),
+			item("copy.rollback", "", StudioRollback).in("copy").paced(Soon),
+			item("copy.folder", "", StudioFolder).in("copy").paced(Soon),
 		}
 	}
 	return []Row{
 		item("copy", c.title(), "").paced(EachSecond),
 		text("copy.state", c.state(s)).in("copy").paced(Soon),
-		c.check().in("copy"),
-		item("copy.cancel", c.cancel(), StudioCancel).in("copy"),
-		item("copy.rollback", c.rollback(), StudioRollback).in("copy"),
-		item("copy.folder", "Open cache folder", StudioFolder).in("copy"),
+		c.update().in("copy"),
+		item("copy.rollback", c.rollback(), StudioRollback).in("copy").paced(Soon),
+		item("copy.folder", "Open cache folder", StudioFolder).in("copy").paced(Soon),
 	}
 }
 
@@ -90,12 +91,15 @@ func (c *Studio) progress() string {
 	return ""
 }
 
-// state is what is known of newer versions.
+// state is what is known of newer versions. A look that takes a moment leaves it as it is: most find nothing, and each
+// change of a row is a new layout.
 func (c *Studio) state(s State) string {
 	switch {
 	case c.Stage == StudioWaiting:
 		return "Waiting for another program that updates Studio"
-	case !c.idle():
+	case c.busy() && c.Version != "":
+		return clean(c.Version, maxName) + " is served meanwhile"
+	case c.busy():
 		return ""
 	case c.Available != "" && c.Held:
 		return clean(c.Available, maxName) + " is available; you went back from it"
@@ -118,36 +122,24 @@ func moment(at time.Time, s State) string {
 	return at.Local().Format("2 Jan 15:04")
 }
 
-// check is one row for every way to a newer version, so that a click changes it in one step.
-func (c *Studio) check() Row {
-	row := item("copy.check", "Check for updates", StudioUpdate)
+// update is one row for every way to a newer version and for giving it up, so that each step costs one change.
+func (c *Studio) update() Row {
+	row := item("copy.update", "Check for updates", StudioUpdate)
 	switch {
 	case c.Stage == StudioChecking:
-		return row.labelled("Checking for updates").enabled(false)
-	case !c.idle():
-		return row.visible(false)
+		return item("copy.update", "Checking for updates", "") // it is being done, and soon over
+	case c.busy():
+		return item("copy.update", "Cancel the update", StudioCancel)
 	case c.Available != "":
-		return row.labelled("Update to " + clean(c.Available, maxName))
+		row.Label = "Update to " + clean(c.Available, maxName)
 	case c.Version == "":
-		return row.labelled("Get the offline copy")
+		row.Label = "Get the offline copy"
 	}
 	return row
 }
 
-func (c *Studio) cancel() string {
-	switch c.Stage {
-	case StudioDownloading:
-		return "Cancel the download"
-	case StudioWaiting, StudioUnpacking:
-		return "Cancel the update"
-	case StudioChecking:
-		return "Cancel"
-	}
-	return ""
-}
-
 func (c *Studio) rollback() string {
-	if c.Previous == "" || !c.idle() {
+	if c.Previous == "" { // while an update goes on too: going back ends it
 		return ""
 	}
 	return "Roll back to " + clean(c.Previous, maxName)
