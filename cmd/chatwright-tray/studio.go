@@ -98,8 +98,8 @@ func studioTable(s protocol.StudioStatus, desk studioDesk) string {
 	switch {
 	case s.Stage != protocol.StudioIdle && s.Stage != "":
 		row("Doing", progressLine(s))
-	case s.Available != "" && s.Held != "":
-		row("Available", s.Available+", held back since the rollback")
+	case s.Held != "":
+		row("Held back", s.Held+", since the rollback; studio update --ignore-hold installs it")
 	default:
 		row("Available", s.Available)
 	}

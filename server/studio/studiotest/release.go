@@ -95,6 +95,7 @@ func (r *Release) HoldArchive(version string, site Site, share float64) (resume 
 	goOn := make(chan struct{})
 	r.Answer(Archive, func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(archive)))
+		w.Header().Set("Etag", etagOf(archive))
 		first := int(share * float64(len(archive)))
 		_, _ = w.Write(archive[:first])
 		_ = http.NewResponseController(w).Flush()
@@ -167,13 +168,15 @@ func (r *Release) serve(w http.ResponseWriter, req *http.Request) {
 
 // File answers with data, whole or in ranges, under an ETag.
 func File(data []byte) http.HandlerFunc {
-	etag := `"` + Hash(data)[:16] + `"`
+	etag := etagOf(data)
 	return func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Etag", etag)
 		w.Header().Set("Content-Type", "application/octet-stream")
 		http.ServeContent(w, req, "", time.Time{}, strings.NewReader(string(data)))
 	}
 }
+
+func etagOf(data []byte) string { return `"` + Hash(data)[:16] + `"` }
 
 // Fail answers with that status and no more.
 func Fail(status int) http.HandlerFunc {
