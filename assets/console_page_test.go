@@ -73,8 +73,30 @@ func showsStatus(path string) func(*testing.T, opener) {
 		c.change(func(s *protocol.Status) { s.Notices, s.UI = nil, protocol.UI{Source: protocol.UIConsole} })
 		p.waitFor(`document.querySelector('#notices').hidden`)
 		p.wantText("#ui-hint", "To get Studio: start with --ui, or open chatwright.dev")
+		showsTheOfflineCopy(c, p)
 		p.clean(c)
 	}
+}
+
+// showsTheOfflineCopy says how far a copy is that is being fetched, and what to do where nothing is.
+func showsTheOfflineCopy(c *companion, p *tab) {
+	p.t.Helper()
+	studio := func(change protocol.StudioStatus) {
+		c.change(func(s *protocol.Status) { s.Studio = &change })
+	}
+	studio(protocol.StudioStatus{Stage: protocol.StudioIdle, Error: "no network"})
+	p.waitForText("#ui-hint", "To fetch it: chatwright-tray studio update, or open chatwright.dev")
+	studio(protocol.StudioStatus{Stage: protocol.StudioChecking})
+	p.waitForText("#ui-hint", "Looking for Studio; meanwhile there is chatwright.dev")
+	studio(protocol.StudioStatus{Stage: protocol.StudioDownloading, Available: "0.4.1", Bytes: 430, Total: 1000})
+	p.waitForText("#ui-hint", "Downloading Studio 0.4.1 · 43 %; meanwhile there is chatwright.dev")
+	c.change(func(s *protocol.Status) {
+		s.UI = protocol.UI{Source: protocol.UICopy, Version: "0.4.1"}
+		s.Studio = &protocol.StudioStatus{Stage: protocol.StudioDownloading, Version: "0.4.1", Available: "0.5.0", Bytes: 1}
+	})
+	p.waitForText("#ui-hint", "Downloading Studio 0.5.0")
+	studio(protocol.StudioStatus{Stage: protocol.StudioIdle, Version: "0.5.0"})
+	p.waitForText("#ui-hint", "An offline copy, served from this machine.")
 }
 
 func showsCallsAsTheyCome(t *testing.T, open opener) {
@@ -139,6 +161,7 @@ func showsForeignTextAsText(t *testing.T, open opener) {
 		s.Version, s.Detail = evil, evil
 		s.Upstream = protocol.Upstream{Name: evil, BaseURL: evil, Detail: evil, Reach: "<b>"}
 		s.UI = protocol.UI{Source: protocol.UICopy, Version: evil}
+		s.Studio = &protocol.StudioStatus{Stage: protocol.StudioUnpacking, Available: evil}
 		s.Notices = []protocol.Notice{{Cause: evil, Text: evil, Hint: evil, Since: time.Now()}}
 	})
 	c.end(protocol.Call{ID: evil, Model: evil, FinishReason: evil, Error: evil, Verdict: evil})
@@ -151,6 +174,7 @@ func showsForeignTextAsText(t *testing.T, open opener) {
 		p.wantText(selector, evil)
 	}
 	p.wantText("#ui", "Studio "+evil)
+	p.wantText("#ui-hint", "Installing Studio "+evil)
 	p.wantText("#reach", "unknown")
 	p.wantText("tbody tr:nth-child(2) td.verdict", "unknown")
 	if got := evaluate[int](p, `document.querySelectorAll('main img, main script, main b').length`); got != 0 {

@@ -16,7 +16,7 @@ export function showStatus(status) {
   showLine(byId('detail'), status.detail)
   setText(byId('address'), baseURL(status.addr))
   showUpstream(status.upstream)
-  showUI(status.ui)
+  showUI(status.ui, status.studio)
   showNotices(status.notices ?? [])
   showTiles(status.metrics, parseTime(status.startedAt))
 }
@@ -39,25 +39,32 @@ function showUpstream(upstream) {
   setText(byId('upstream-detail'), upstream.detail || (upstream.demo ? texts.demo : upstream.baseURL))
 }
 
-function showUI(ui) {
+// kept is the state of the offline copy, where one is kept.
+function showUI(ui, kept) {
   const here = ui.source !== 'console'
+  const doing = kept ? studio.doing(kept, here) : ''
   const link = byId('ui-link')
   const target = here ? studio.open : studio.hosted
   const hint = byId('ui-hint')
-  if (hint.dataset.source === `${ui.source} ${ui.version}`) return
-  hint.dataset.source = `${ui.source} ${ui.version}`
+  const shown = [ui.source, ui.version, Boolean(kept), doing].join(' ')
+  if (hint.dataset.shown === shown) return
+  hint.dataset.shown = shown
 
   link.textContent = target.word
   link.href = target.href
   link.rel = 'noreferrer'
   if (here) {
     setText(byId('ui'), ui.source === 'folder' ? studio.folder : studio.copy(ui.version))
-    hint.textContent = ui.source === 'folder' ? studio.folderHint : studio.copyHint
+    hint.textContent = doing || (ui.source === 'folder' ? studio.folderHint : studio.copyHint)
     byId('ui').after(link)
     return
   }
   setText(byId('ui'), studio.none)
-  const [before, flag, between] = studio.noneHint
+  if (doing) {
+    hint.replaceChildren(doing + studio.meanwhile, link)
+    return
+  }
+  const [before, flag, between] = kept ? studio.keptHint : studio.noneHint
   const code = element('code')
   code.textContent = flag
   hint.replaceChildren(before, code, between, link)

@@ -69,6 +69,15 @@ export const verdictUnknown = { word: 'unknown', shape: 'ring', tone: 'calm' }
 export const studio = {
   none: 'No Studio copy here yet',
   noneHint: ['To get Studio: start with ', '--ui', ', or open '], // text, code, text, then the link
+  keptHint: ['To fetch it: ', 'chatwright-tray studio update', ', or open '],
+  meanwhile: '; meanwhile there is ',
+  // What is being done to the offline copy; a look for something newer is worth no word where there is a copy.
+  doing: ({ stage, available = '', bytes = 0, total = 0 }, here) => {
+    const coming = `Studio ${available}`.trim()
+    if (stage === 'downloading') return `Downloading ${coming}` + (total > 0 ? ` · ${Math.floor((100 * bytes) / total)} %` : '')
+    if (stage === 'unpacking') return `Installing ${coming}`
+    return stage === 'checking' && !here ? 'Looking for Studio' : ''
+  },
   hosted: { word: 'chatwright.dev', href: 'https://chatwright.dev/studio/' },
   folder: 'Studio from a folder',
   copy: (version) => (version ? `Studio ${version}` : 'Studio'),
