@@ -292,7 +292,7 @@ func TestWhoIsToldOfAFailure(t *testing.T) {
 				})
 				if c.asked {
 					l.shelf.update = func(context.Context) error { return wrapped }
-					if err := l.librarian.Update(t.Context(), true); !errors.Is(err, c.err) {
+					if err := l.Update(t.Context(), true); !errors.Is(err, c.err) {
 						t.Errorf("who asked is answered %v, want %v", err, c.err)
 					}
 				}
@@ -321,8 +321,8 @@ func TestWhoIsToldOfAFailure(t *testing.T) {
 func TestWhatEndsTheNoticeOfAFailedUpdate(t *testing.T) {
 	broken := func(context.Context) error { return fmt.Errorf("updating Studio: %w", studio.ErrArchive) }
 	for name, act := range map[string]func(*library){
-		"a rollback":         func(l *library) { _ = l.librarian.Rollback(context.Background()) },
-		"an update":          func(l *library) { l.shelf.update = nothing; _ = l.librarian.Update(context.Background(), true) },
+		"a rollback":         func(l *library) { _ = l.Rollback(context.Background()) },
+		"an update":          func(l *library) { l.shelf.update = nothing; _ = l.Update(context.Background(), true) },
 		"the next good look": func(l *library) { l.shelf.update = nothing; time.Sleep(2 * day) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,6 +85,9 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	if a.librarian, err = a.newLibrarian(); err != nil {
 		return nil, err
 	}
+	if a.librarian != nil {
+		a.scout.woke = a.librarian.Woke
+	}
 	n := newNeighbour()
 	a.supervisor = &supervisor{
 		prepare: a.prepare, listen: cfg.Listen, holder: n.holder, follow: n.follow,
@@ -93,20 +96,24 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
-	socket := control.Config{
-		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
+	a.control = control.New(a.controlConfig())
+	return a, nil
+}
+
+// controlConfig is what the control socket answers with and whom it asks.
+func (a *app) controlConfig() control.Config {
+	cfg := control.Config{
+		SocketPath: a.cfg.Paths.Socket, Version: a.cfg.Version, InstanceID: a.instanceID,
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(),
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
-		StreamsEnd: ends.happened,
-		Log:        func(text string) { log.Warn("control socket", "event", text) },
+		StreamsEnd: a.ends.happened,
+		Log:        func(text string) { a.log.Warn("control socket", "event", text) },
 	}
 	if a.librarian != nil {
-		socket.Studio = a.librarian
-		a.scout.woke = a.librarian.Woke
+		cfg.Studio = a.librarian
 	}
-	a.control = control.New(socket)
-	return a, nil
+	return cfg
 }
 
 // prepare makes a server from the settings in force. The metrics, the upstream and the page at "/" are the app's, so

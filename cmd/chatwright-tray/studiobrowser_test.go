@@ -34,7 +34,7 @@ func TestStudioInABrowser(t *testing.T) {
 	hosts := []string{"127.0.0.1", "chatwright.localhost"}
 	var pages []*studioPage
 	for _, host := range hosts {
-		pages = append(pages, &studioPage{openTab(t, browser), "http://" + host + ":" + port})
+		pages = append(pages, &studioPage{openTab(browser, t), "http://" + host + ":" + port})
 	}
 	each := func(name string, f func(t *testing.T, p *studioPage)) {
 		for i, p := range pages {
@@ -62,7 +62,7 @@ func TestStudioInABrowser(t *testing.T) {
 		}
 	})
 
-	each("the page that stays open has its other chunk nowhere", func(t *testing.T, p *studioPage) {
+	each("the page that stays open has its other chunk nowhere", func(_ *testing.T, p *studioPage) {
 		p.run(command(network.ClearBrowserCache, cdp.Empty{}))
 		p.open("/", "/")
 	})

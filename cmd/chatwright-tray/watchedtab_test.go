@@ -61,7 +61,7 @@ const watchViolations = `window.violations = [];
 addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));`
 
 // openTab opens a tab of its own that shows nothing yet.
-func openTab(t *testing.T, browser context.Context) *watchedTab {
+func openTab(browser context.Context, t *testing.T) *watchedTab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
