@@ -169,6 +169,7 @@ func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, "0.4.1", day, nil)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		away := true
 		l.shelf.update = func(context.Context) error {
 			if away {
@@ -329,6 +330,7 @@ func TestWhatEndsTheNoticeOfAFailedUpdate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := open(t, "0.4.1", day, func(l *library) { l.shelf.update = broken })
 				time.Sleep(time.Hour) // longer than a notice without a cause lives
+				synctest.Wait()
 				if len(l.notices()) != 1 {
 					t.Fatalf("notices: got %v, want one that stays", l.notices())
 				}

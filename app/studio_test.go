@@ -80,10 +80,10 @@ func TestClicksOnTheRowsOfTheCopy(t *testing.T) {
 	release := studiotest.NewRelease(t)
 	l := withRelease(t, release, "0.4.0", "0.4.1")
 	l.awaitMenu("Studio 0.4.1 (offline copy)")
-	l.awaitMenu("Roll back to 0.4.0") // once the check of the start is over
+	l.awaitMenu("Roll back to 0.4.0")
 	l.click(tray.StudioRollback)
 	l.awaitMenu("Studio 0.4.0 (offline copy)")
-	l.awaitMenu("reload pages that are open")
+	l.awaitMenu("0.4.1 is available; you went back from it")
 	if page := l.page("/"); !strings.Contains(page, "Stand-in Studio 0.4.0") {
 		t.Errorf("after the rollback: %.200s", page)
 	}
@@ -94,6 +94,7 @@ func TestClicksOnTheRowsOfTheCopy(t *testing.T) {
 		t.Errorf("opened %s, want %s", got, l.cfg.Paths.UI)
 	}
 
+	l.awaitMenu("reload pages that are open")
 	l.awaitMenu("Check for updates") // an update that goes on would be joined
 	release.Answer(studiotest.Manifest, studiotest.Fail(http.StatusServiceUnavailable))
 	l.click(tray.StudioUpdate)
@@ -114,7 +115,8 @@ func TestADamagedCopyIsReplaced(t *testing.T) {
 	release := studiotest.NewRelease(t)
 	l := withRelease(t, release, "0.4.0", "0.4.1")
 	l.awaitMenu("Studio 0.4.1 (offline copy)")
-	release.Await(studiotest.Manifest, 3) // the check of the start
+	l.awaitMenu("up to date")
+	l.awaitMenu("Check for updates") // the look of the start is over
 	index := filepath.Join(l.cfg.Paths.UI, "0.4.1", "index.html")
 	if err := os.WriteFile(index, []byte("<title>not what was installed</title>"), 0o600); err != nil {
 		t.Fatal(err)
