@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -25,9 +27,24 @@ import (
 type shelf struct {
 	state  *watch.Value[protocol.StudioStatus]
 	onDisk string
+
+	mu     sync.Mutex
 	update func(ctx context.Context) error
 	looks  []time.Time
 	closed bool
+}
+
+// will says what an update comes to from now on.
+func (s *shelf) will(update func(ctx context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.update = update
+}
+
+func (s *shelf) looked() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.looks)
 }
 
 func (s *shelf) State() *watch.Value[protocol.StudioStatus] { return s.state }
@@ -42,8 +59,11 @@ func (s *shelf) serve(version string) {
 }
 
 func (s *shelf) Update(ctx context.Context, _ bool) error {
+	s.mu.Lock()
 	s.looks = append(s.looks, time.Now())
-	return s.update(ctx)
+	update := s.update
+	s.mu.Unlock()
+	return update(ctx)
 }
 
 func (s *shelf) Prune(context.Context) (protocol.StudioPruned, error) {
@@ -90,8 +110,9 @@ func (l *library) notices() []protocol.Notice { return l.board.Get().notices }
 
 // pauses are the times between the looks.
 func (l *library) pauses() (all []time.Duration) {
-	for i := 1; i < len(l.shelf.looks); i++ {
-		all = append(all, l.shelf.looks[i].Sub(l.shelf.looks[i-1]))
+	looks := l.shelf.looked()
+	for i := 1; i < len(looks); i++ {
+		all = append(all, looks[i].Sub(looks[i-1]))
 	}
 	return all
 }
@@ -102,7 +123,7 @@ const day = 24 * time.Hour
 func TestACopyOnDiskIsServedWhileTheReleaseHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, "0.4.1", day, func(l *library) {
-			l.shelf.update = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+			l.shelf.will(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		})
 		select {
 		case <-l.looked:
@@ -127,12 +148,12 @@ func TestLooksAreDailyAndSpread(t *testing.T) {
 			n := 0
 			l.rand = func() float64 { n++; return draws[n%len(draws)] }
 		})
-		if len(l.shelf.looks) != 1 {
-			t.Fatalf("looks at the start: got %d, want 1", len(l.shelf.looks))
+		if len(l.shelf.looked()) != 1 {
+			t.Fatalf("looks at the start: got %d, want 1", len(l.shelf.looked()))
 		}
 		time.Sleep(30 * day)
 		synctest.Wait()
-		if n := len(l.shelf.looks); n < 29 || n > 33 {
+		if n := len(l.shelf.looked()); n < 29 || n > 33 {
 			t.Errorf("looks in a month: got %d, want about one a day", n)
 		}
 		seen := map[time.Duration]bool{}
@@ -156,7 +177,7 @@ func TestWithoutAPeriodOnlyWhatIsMissingIsFetched(t *testing.T) {
 			l.Woke()
 			time.Sleep(100 * day)
 			synctest.Wait()
-			if got := len(l.shelf.looks); got != want {
+			if got := len(l.shelf.looked()); got != want {
 				t.Errorf("with %q on disk: got %d looks, want %d", onDisk, got, want)
 			}
 			l.end()
@@ -171,12 +192,12 @@ func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		away := true
-		l.shelf.update = func(context.Context) error {
+		l.shelf.will(func(context.Context) error {
 			if away {
 				return fmt.Errorf("updating Studio: %w at https://x.test/: no route to host", studio.ErrManifest)
 			}
 			return nil
-		}
+		})
 		l.Woke()
 		time.Sleep(5 * time.Hour)
 		synctest.Wait()
@@ -192,10 +213,10 @@ func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 			t.Errorf("with a copy to serve, a network that is away is said: %v %v", l.notices(), l.warned)
 		}
 		away = false
-		before := len(l.shelf.looks)
+		before := len(l.shelf.looked())
 		time.Sleep(day)
 		synctest.Wait()
-		if got := len(l.shelf.looks) - before; got != 1 {
+		if got := len(l.shelf.looked()) - before; got != 1 {
 			t.Errorf("looks in the day after: got %d, want the one that went well", got)
 		}
 		l.end()
@@ -206,9 +227,9 @@ func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 func TestWithoutACopyTheReasonIsSaidOnceAndStaysUntilThereIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, "", day, func(l *library) {
-			l.shelf.update = func(context.Context) error {
+			l.shelf.will(func(context.Context) error {
 				return hint.With(fmt.Errorf("updating Studio: %w at https://x.test/: the server answered 404 Not Found", studio.ErrManifest), "check the network")
-			}
+			})
 		})
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
@@ -222,7 +243,7 @@ func TestWithoutACopyTheReasonIsSaidOnceAndStaysUntilThereIsOne(t *testing.T) {
 		if len(l.warned) != 1 || l.warned[0] != n[0].Text {
 			t.Errorf("warnings: got %q, want the one of the notice", l.warned)
 		}
-		l.shelf.update = func(context.Context) error { l.shelf.serve("0.4.1"); return nil }
+		l.shelf.will(func(context.Context) error { l.shelf.serve("0.4.1"); return nil })
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if n := l.notices(); len(n) != 0 {
@@ -288,11 +309,11 @@ func TestWhoIsToldOfAFailure(t *testing.T) {
 				wrapped := fmt.Errorf("updating Studio: %w", c.err)
 				l := open(t, "0.4.1", day, func(l *library) {
 					if !c.asked {
-						l.shelf.update = func(context.Context) error { return wrapped }
+						l.shelf.will(func(context.Context) error { return wrapped })
 					}
 				})
 				if c.asked {
-					l.shelf.update = func(context.Context) error { return wrapped }
+					l.shelf.will(func(context.Context) error { return wrapped })
 					if err := l.Update(t.Context(), true); !errors.Is(err, c.err) {
 						t.Errorf("who asked is answered %v, want %v", err, c.err)
 					}
@@ -323,12 +344,12 @@ func TestWhatEndsTheNoticeOfAFailedUpdate(t *testing.T) {
 	broken := func(context.Context) error { return fmt.Errorf("updating Studio: %w", studio.ErrArchive) }
 	for name, act := range map[string]func(*library){
 		"a rollback":         func(l *library) { _ = l.Rollback(context.Background()) },
-		"an update":          func(l *library) { l.shelf.update = nothing; _ = l.Update(context.Background(), true) },
-		"the next good look": func(l *library) { l.shelf.update = nothing; time.Sleep(2 * day) },
+		"an update":          func(l *library) { l.shelf.will(nothing); _ = l.Update(context.Background(), true) },
+		"the next good look": func(l *library) { l.shelf.will(nothing); time.Sleep(2 * day) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := open(t, "0.4.1", day, func(l *library) { l.shelf.update = broken })
+				l := open(t, "0.4.1", day, func(l *library) { l.shelf.will(broken) })
 				time.Sleep(time.Hour) // longer than a notice without a cause lives
 				synctest.Wait()
 				if len(l.notices()) != 1 {
