@@ -10,7 +10,6 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 
 	"github.com/srwiley/oksvg"
 	"github.com/srwiley/rasterx"
@@ -68,12 +67,7 @@ func Draw(svg []byte, darkPanel bool, size int) ([]byte, error) {
 	}
 	draw.Draw(img, img.Bounds(), mark, image.Point{}, draw.Over)
 
-	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(&out, img); err != nil {
-		return nil, fmt.Errorf("encoding the drawing: %w", err)
-	}
-	return out.Bytes(), nil
+	return encode(img)
 }
 
 // paint draws the SVG in one colour, every shape broader by rim on each side. A shape without a stroke must say
@@ -107,18 +101,23 @@ func paint(svg []byte, ink string, rim float64, size int) (image.Image, error) {
 
 // ICO draws an SVG in all of ICOSizes and packs the PNGs into one Windows icon.
 func ICO(svg []byte, darkPanel bool) ([]byte, error) {
+	return packICO(ICOSizes(), func(size int) ([]byte, error) { return Draw(svg, darkPanel, size) })
+}
+
+// packICO packs the PNGs that draw makes of each size into one Windows icon.
+func packICO(sizes []int, draw func(size int) ([]byte, error)) ([]byte, error) {
 	const headerSize, entrySize = 6, 16
-	sizes := ICOSizes()
 	header := make([]byte, headerSize, headerSize+entrySize*len(sizes))
 	binary.LittleEndian.PutUint16(header[2:], 1) // an icon, not a cursor
 	binary.LittleEndian.PutUint16(header[4:], uint16(len(sizes)))
 	var images []byte
 	for _, size := range sizes {
-		data, err := Draw(svg, darkPanel, size)
+		data, err := draw(size)
 		if err != nil {
 			return nil, err
 		}
-		header = append(header, byte(size), byte(size), 0, 0) // width, height, no palette, reserved
+		// Width, height (a byte each: 256 is written as 0), no palette, reserved.
+		header = append(header, byte(size), byte(size), 0, 0)
 		header = binary.LittleEndian.AppendUint16(header, 1)  // planes
 		header = binary.LittleEndian.AppendUint16(header, 32) // bits per pixel
 		header = binary.LittleEndian.AppendUint32(header, uint32(len(data)))
