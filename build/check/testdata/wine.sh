@@ -1,0 +1,51 @@
+#!/bin/bash
+# Runs the Windows program under wine, without a display:
+#
+#   wine.sh FOLDER INSTALLER ADDRESS FIXTURES
+#
+# FOLDER holds the programs and the library that wine lacks. Prints a line for each thing that was seen. Everything that
+# wine writes goes to $WINEPREFIX, which the caller removes.
+set -u
+folder=$1 installer=$2 address=$3 fixtures=$4
+out() { printf '%s\n' "$*"; }
+die() { out "FAIL: $*"; tail -n 20 "$WINEPREFIX"/*.log; exit 1; }
+until_ok() { local n=$1; shift; for ((i = 0; i < n; i++)); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; return 1; }
+export WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" CHATWRIGHT_NO_BROWSER=1
+unset DISPLAY WAYLAND_DISPLAY CHATWRIGHT_TESTS
+trap 'wineserver -k; wineserver -w' EXIT
+
+wine wineboot --init >"$WINEPREFIX/boot.log" 2>&1 || die "wine does not start"
+cp "$folder/bcryptprimitives.dll" "$WINEPREFIX/drive_c/windows/system32/"
+out "wine is there"
+
+# The program for the terminal prints, and has an exit code. The one with the tray has no console to print to.
+wine "$folder/chatwright-tray.com" version >"$WINEPREFIX/version.log" 2>&1 || die "version"
+out "says $(tr -d '\r' <"$WINEPREFIX/version.log")"
+wine "$folder/chatwright-tray.com" --no-such-flag >/dev/null 2>&1
+out "wrong usage is $?"
+
+# The daemon answers, and reads its fixtures.
+home=$(winepath -w "$WINEPREFIX/home" 2>/dev/null)
+wine "$folder/chatwright-tray.exe" --headless --addr "$address" --upstream demo --state-dir "$home" \
+	--datastate-fixtures "$(winepath -w "$fixtures" 2>/dev/null)" >"$WINEPREFIX/app.log" 2>&1 &
+until_ok 600 curl -sf "http://$address/health" || die "the companion does not answer"
+out "health $(curl -sf "http://$address/health")"
+out "chat $(curl -sf -H 'Content-Type: application/json' \
+	-d '{"model":"chatwright-demo","messages":[{"role":"user","content":"Hello"}]}' "http://$address/v1/chat/completions")"
+out "datastate $(curl -s -H 'Content-Type: application/json' -d @"$fixtures.request" "http://$address/datastate/query")"
+[ -s "$WINEPREFIX/home/server.log" ] && out "log and records are in the state folder: $(cd "$WINEPREFIX/home" && ls -m | tr '\n' ' ')"
+wineserver -k
+wait
+
+# The installer asks nobody (/S), installs for this user, and takes everything away again but the user's own files.
+wine "$installer" /S >"$WINEPREFIX/setup.log" 2>&1 || die "the installer"
+programs="$WINEPREFIX/drive_c/users/$(id -un)/AppData/Local/Programs/Chatwright Tray"
+until_ok 100 test -f "$programs/uninstall.exe" || die "nothing in $programs"
+out "installed $(cd "$programs" && ls -m | tr '\n' ' ')"
+wine reg query 'HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\ChatwrightTray' 2>/dev/null | tr -d '\r' |
+	sed -n 's/^ *DisplayVersion *REG_SZ */listed as version /p'
+wine "$programs/uninstall.exe" /S >"$WINEPREFIX/uninstall.log" 2>&1
+until_ok 300 test ! -e "$programs" || die "left behind: $(ls "$programs")"
+wine reg query 'HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\ChatwrightTray' >/dev/null 2>&1 || out "no longer listed"
+find "$WINEPREFIX/drive_c" -iname '*chatwright*' | sed 's/^/left over: /'
+out "uninstalled"
