@@ -88,7 +88,7 @@ func TestWindowsProgramsCarryTheirResources(t *testing.T) {
 		if err := json.Unmarshal(readFile(t, filepath.Join(into, "winres.json")), &got); err != nil {
 			t.Fatal(err)
 		}
-		info := got.Versions["#1"]["0000"].Info["0409"]
+		info := got.Versions["#1"]["0409"].Info["0409"]
 		for key, want := range map[string]string{
 			"ProductName": "Chatwright Tray", "ProductVersion": releaseVersion(t), "FileDescription": description,
 			"OriginalFilename": name, "CompanyName": "Chatwright",
@@ -147,7 +147,7 @@ func TestTheWindowsProgramRunsUnderWine(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "bcryptprimitives.dll"), randomLibrary())
 	fixtures := filepath.Join(folder, "fixtures.json")
 	writeFile(t, fixtures, []byte(`{"main": {"from: {name: lists}": [{"id": 7, "title": "Shopping"}]}}`))
-	writeFile(t, fixtures+".request", []byte(`{"query": "from: {name: lists}", "expectations": [{"type": "row_count", "count": 1}]}`))
+	writeFile(t, fixtures+".request", []byte(`{"query": "from: {name: lists}", "expectations": [{"type": "exactRowCount", "count": 1}]}`))
 	prefix, err := os.MkdirTemp("", "cwwine")
 	if err != nil {
 		t.Fatal(err)
@@ -167,9 +167,10 @@ func TestTheWindowsProgramRunsUnderWine(t *testing.T) {
 		"wrong usage is 2",
 		`"version":"` + releaseVersion(t) + `"`,
 		`"role":"assistant"`,
-		`"title":"Shopping"`,
+		`"verdict":"pass","rows":[{"id":7,"title":"Shopping"}]`,
 		"history.db",
 		"listed as version " + releaseVersion(t),
+		"upgraded while it ran, with its records",
 		"no longer listed",
 		"uninstalled",
 	} {

@@ -1,6 +1,6 @@
 ; The installer of Chatwright Tray for one user: no administrator is asked, nothing is switched on that was not asked for.
 ; "go run ./build/package windows" runs makensis with VERSION, STAGE (the folder of the files) and OUT (the installer).
-Unicode true
+Target amd64-unicode ; as the programs are: wherever they run, so does it
 !include MUI2.nsh
 !include FileFunc.nsh
 
