@@ -95,6 +95,8 @@ var layerRules = []layerRule{
 	{from: "server/watch", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "server/hint", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "server/wholefile", to: module + "/...", reason: "a leaf that everything may use"},
+	{from: "*", to: "build/...", except: []string{"build/..."}, reason: "how packages are made is no part of the program"},
+	{from: "build/package", to: "app/...", reason: "it packages what the program says of itself, not what it knows of its source"},
 }
 
 func TestLayers(t *testing.T) {

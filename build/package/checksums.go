@@ -15,23 +15,23 @@ const sumsFile = "SHA256SUMS"
 
 // makeChecksums writes the sums of all files of the release, as sha256sum reads them.
 func (r *release) makeChecksums(context.Context) error {
-	sums, err := checksums(r.dist)
+	sums, err := checksums(r.dist, r.version)
 	if err != nil {
 		return err
 	}
 	return r.put(sumsFile, sums)
 }
 
-// checksums are those of the files in a folder, in the order of their names; the sums themselves and their signature
-// are left out.
-func checksums(folder string) ([]byte, error) {
+// checksums are those of the files of a version in a folder, in the order of their names. What other versions left
+// there is no part of the release, nor are the sums themselves and their signature.
+func checksums(folder, version string) ([]byte, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
 	var out strings.Builder
 	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), sumsFile) {
+		if !e.Type().IsRegular() || !strings.Contains(e.Name(), version) {
 			continue
 		}
 		sum, err := sumOf(filepath.Join(folder, e.Name()))

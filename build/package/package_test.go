@@ -249,7 +249,9 @@ func TestABillNamesEveryPartOnce(t *testing.T) {
 
 func TestSumsAreOverTheFilesAndNotOverThemselves(t *testing.T) {
 	r := aRelease(t)
-	for name, text := range map[string]string{"b.deb": "abc", "a.zip": "", "SHA256SUMS": "old", "SHA256SUMS.minisig": "old"} {
+	for name, text := range map[string]string{
+		"b_1.2.3.deb": "abc", "a-1.2.3.zip": "", "a-1.2.2.zip": "old", "SHA256SUMS": "old", "SHA256SUMS.minisig": "old",
+	} {
 		if err := os.WriteFile(filepath.Join(r.dist, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -257,12 +259,12 @@ func TestSumsAreOverTheFilesAndNotOverThemselves(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(r.dist, "work"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	got, err := checksums(r.dist)
+	got, err := checksums(r.dist, r.version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a.zip\n" +
-		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b.deb\n"
+	want := "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a-1.2.3.zip\n" +
+		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b_1.2.3.deb\n"
 	if string(got) != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

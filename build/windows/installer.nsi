@@ -42,6 +42,7 @@ VIAddVersionKey "LegalCopyright" "The Chatwright authors, Apache-2.0"
 Var Ran
 
 ; A running program cannot be replaced. It is asked to end, which lets calls in flight finish and keeps what was recorded.
+; Its file stays locked until the process is really gone.
 !macro EndRunning
   StrCpy $Ran "no"
   ${If} ${FileExists} "$INSTDIR\chatwright-tray.com"
@@ -49,10 +50,26 @@ Var Ran
     Pop $0
     ${If} $0 == "0"
       StrCpy $Ran "yes"
-      DetailPrint "Ending Chatwright Tray"
       nsExec::Exec '"$INSTDIR\chatwright-tray.com" stop'
       Pop $0
     ${EndIf}
+    StrCpy $1 0
+    ${Do}
+      ClearErrors
+      FileOpen $0 "$INSTDIR\chatwright-tray.exe" a
+      ${IfNot} ${Errors}
+      ${OrIfNot} ${FileExists} "$INSTDIR\chatwright-tray.exe"
+        FileClose $0
+        ${ExitDo}
+      ${EndIf}
+      ${If} $1 == 150
+        MessageBox MB_OK|MB_ICONSTOP "Chatwright Tray is still running. Quit it in its menu, then try again." /SD IDOK
+        SetErrorLevel 2
+        Quit
+      ${EndIf}
+      Sleep 100
+      IntOp $1 $1 + 1
+    ${Loop}
   ${EndIf}
 !macroend
 
