@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,8 @@ func steps() []step {
 		{"deb", "Debian packages", (*release).makeDeb},
 		{"rpm", "RPM packages", (*release).makeRPM},
 		{"tar", "Linux archives", (*release).makeTar},
-		{"windows", "the Windows program, as an archive and with an installer", (*release).makeWindows},
+		{"windows", "the Windows archive", (*release).makeWindows},
+		{"installer", "the Windows installer", (*release).makeInstaller},
 		{"macos", "the macOS app; on a Mac only", (*release).makeMacOS},
 		{"sbom", "bills of materials (CycloneDX), one for each program", (*release).makeSBOM},
 		{"channels", "the Homebrew cask and the winget manifest of this release", (*release).makeChannels},
@@ -55,6 +57,7 @@ func steps() []step {
 
 func command() *cobra.Command {
 	var opts options
+	var without []string
 	root := &cobra.Command{
 		Use:           "package",
 		Short:         "Make the packages of Chatwright Tray",
@@ -63,13 +66,13 @@ func command() *cobra.Command {
 	}
 	root.PersistentFlags().StringVarP(&opts.dist, "output", "o", "", "folder for the packages (default: dist in the checkout)")
 	root.PersistentFlags().StringSliceVar(&opts.arches, "arch", []string{"amd64", "arm64"}, "processors of the Linux packages")
-	run := func(chosen []step) func(*cobra.Command, []string) error {
+	run := func(chosen func() []step) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error {
 			r, err := newRelease(cmd.Context(), opts, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			for _, s := range chosen {
+			for _, s := range chosen() {
 				if err := s.make(r, cmd.Context()); err != nil {
 					return fmt.Errorf("%s: %w", s.name, err)
 				}
@@ -78,19 +81,22 @@ func command() *cobra.Command {
 		}
 	}
 	for _, s := range steps() {
-		root.AddCommand(&cobra.Command{Use: s.name, Short: "Make " + s.short, Args: cobra.NoArgs, RunE: run([]step{s})})
+		root.AddCommand(&cobra.Command{Use: s.name, Short: "Make " + s.short, Args: cobra.NoArgs, RunE: run(func() []step { return []step{s} })})
 	}
-	root.AddCommand(&cobra.Command{
-		Use: "all", Short: "Make everything that this machine can make", Args: cobra.NoArgs, RunE: run(everything()),
-	})
+	all := &cobra.Command{
+		Use: "all", Short: "Make everything that this machine can make", Args: cobra.NoArgs,
+		RunE: run(func() []step { return everything(without) }),
+	}
+	all.Flags().StringSliceVar(&without, "without", nil, "kinds to leave out")
+	root.AddCommand(all)
 	return root
 }
 
-// everything is each step that this machine can do.
-func everything() []step {
+// everything is each step that this machine can do, but for those that are left out.
+func everything(without []string) []step {
 	var able []step
 	for _, s := range steps() {
-		if s.name != "macos" || canBuildMacOS() {
+		if (s.name != "macos" || canBuildMacOS()) && !slices.Contains(without, s.name) {
 			able = append(able, s)
 		}
 	}

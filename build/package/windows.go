@@ -32,15 +32,17 @@ func (r *release) makeWindows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	top := fmt.Sprintf("%s-%s-windows-amd64", programName, r.version)
+	top := r.windowsBase()
 	data, err := zipped(top, files, r.when)
 	if err != nil {
 		return err
 	}
-	if err := r.put(top+".zip", data); err != nil {
-		return err
-	}
-	return r.makeInstaller(ctx, files, top+"-setup.exe")
+	return r.put(top+".zip", data)
+}
+
+// windowsBase is how the names of the Windows packages begin.
+func (r *release) windowsBase() string {
+	return fmt.Sprintf("%s-%s-windows-amd64", programName, r.version)
 }
 
 func (r *release) windowsFiles(ctx context.Context) ([]file, error) {
@@ -127,9 +129,13 @@ func (r *release) windowsIcon() ([]byte, error) {
 }
 
 // makeInstaller makes the installer for one user.
-func (r *release) makeInstaller(ctx context.Context, files []file, name string) error {
+func (r *release) makeInstaller(ctx context.Context) error {
 	if _, err := exec.LookPath("makensis"); err != nil {
-		return hint.With(fmt.Errorf("the installer needs makensis: %w", err), "apt-get install -y --no-install-recommends nsis")
+		return hint.With(fmt.Errorf("the installer needs makensis: %w", err), "apt-get install -y --no-install-recommends nsis, or leave it out: all --without installer")
+	}
+	files, err := r.windowsFiles(ctx)
+	if err != nil {
+		return err
 	}
 	drawing, err := r.windowsIcon()
 	if err != nil {
@@ -143,7 +149,7 @@ func (r *release) makeInstaller(ctx context.Context, files []file, name string) 
 	if err := lay(stage, files, r.when); err != nil {
 		return err
 	}
-	out := filepath.Join(r.dist, name)
+	out := filepath.Join(r.dist, r.windowsBase()+"-setup.exe")
 	_, err = capture(ctx, r.root, []string{fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.when.Unix())}, "makensis", "-V2", "-WX",
 		"-DVERSION="+r.version, "-DSTAGE="+stage, "-DOUT="+out, filepath.Join("build", "windows", "installer.nsi"))
 	if err != nil {
