@@ -1,0 +1,84 @@
+package dtql
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Error says what is wrong with a document, and where.
+type Error struct {
+	Path    string // "where.and[0]"; "": the document as a whole
+	Line    int    // 1 is the first; 0: not known, as in a tree that was never text
+	Column  int    // in characters, 1 is the first; 0: not known
+	Message string
+}
+
+func (e *Error) Error() string {
+	text := e.Message
+	if e.Path != "" {
+		text = e.Path + ": " + text
+	}
+	return text + position(e.Line, e.Column)
+}
+
+// UnsupportedError says that a document is understood but not executed here. It is no verdict about data: whoever judges
+// answers "unsupported", neither pass nor fail.
+type UnsupportedError struct {
+	Construct string // "derived table"
+	Path      string
+	Line      int // as in Error
+	Column    int
+}
+
+func (e *UnsupportedError) Error() string {
+	return "unsupported: " + e.Construct + " at " + e.Path + position(e.Line, e.Column)
+}
+
+func position(line, column int) string {
+	switch {
+	case line <= 0:
+		return ""
+	case column <= 0:
+		return " (line " + strconv.Itoa(line) + ")"
+	}
+	return " (line " + strconv.Itoa(line) + ", column " + strconv.Itoa(column) + ")"
+}
+
+// A Path is a place in a document. The nil Path is the document itself; Key and Index go further down and leave the
+// Path they start from as it is. Who walks a tree carries one along and pays for its text only when there is an error.
+type Path struct {
+	up    *Path
+	key   string // "": index counts
+	index int
+}
+
+// Key is the member called name of what is here.
+func (p *Path) Key(name string) *Path { return &Path{up: p, key: name} }
+
+// Index is the element i of the list that is here, from 0.
+func (p *Path) Index(i int) *Path { return &Path{up: p, index: i} }
+
+// String writes the place as errors name it: where.and[0].left.
+func (p *Path) String() string {
+	var b strings.Builder
+	p.write(&b)
+	return b.String()
+}
+
+func (p *Path) write(b *strings.Builder) {
+	if p == nil {
+		return
+	}
+	p.up.write(b)
+	if p.key == "" {
+		b.WriteString("[" + strconv.Itoa(p.index) + "]")
+		return
+	}
+	if b.Len() > 0 {
+		b.WriteByte('.')
+	}
+	b.WriteString(p.key)
+}
+
+// Errorf-like helpers live here so that every error is made in one manner.
+func (p *Path) err(message string) *Error { return &Error{Path: p.String(), Message: message} }
