@@ -1,6 +1,7 @@
 package dtql
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,8 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := e.Message
-	if e.Path != "" {
+	// "from.name is required" names its place itself.
+	if e.Path != "" && !strings.HasPrefix(text, e.Path+" ") {
 		text = e.Path + ": " + text
 	}
 	return text + position(e.Line, e.Column)
@@ -48,12 +50,12 @@ func position(line, column int) string {
 // Path they start from as it is. Who walks a tree carries one along and pays for its text only when there is an error.
 type Path struct {
 	up    *Path
-	key   string // "": index counts
-	index int
+	key   string
+	index int // -1: key counts
 }
 
 // Key is the member called name of what is here.
-func (p *Path) Key(name string) *Path { return &Path{up: p, key: name} }
+func (p *Path) Key(name string) *Path { return &Path{up: p, key: name, index: -1} }
 
 // Index is the element i of the list that is here, from 0.
 func (p *Path) Index(i int) *Path { return &Path{up: p, index: i} }
@@ -70,15 +72,34 @@ func (p *Path) write(b *strings.Builder) {
 		return
 	}
 	p.up.write(b)
-	if p.key == "" {
+	if p.index >= 0 {
 		b.WriteString("[" + strconv.Itoa(p.index) + "]")
 		return
 	}
 	if b.Len() > 0 {
 		b.WriteByte('.')
 	}
-	b.WriteString(p.key)
+	if isPlainKey(p.key) {
+		b.WriteString(p.key)
+	} else {
+		b.WriteString(strconv.Quote(shorten(p.key))) // a foreign key: no line of a message is broken by it
+	}
 }
 
-// Errorf-like helpers live here so that every error is made in one manner.
-func (p *Path) err(message string) *Error { return &Error{Path: p.String(), Message: message} }
+// err makes an Error of which the place is a prefix: "where.and[0]: group must have …".
+func (p *Path) err(format string, args ...any) *Error {
+	return &Error{Path: p.String(), Message: fmt.Sprintf(format, args...)}
+}
+
+// is makes an Error of which the place is the subject: "from.name is required".
+func (p *Path) is(format string, args ...any) *Error {
+	path := p.String()
+	if path == "" {
+		path = "document"
+	}
+	return &Error{Path: p.String(), Message: path + " " + fmt.Sprintf(format, args...)}
+}
+
+func (p *Path) unsupported(construct string) *UnsupportedError {
+	return &UnsupportedError{Construct: construct, Path: p.String()}
+}
