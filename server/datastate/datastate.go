@@ -68,7 +68,8 @@ type Assertion struct {
 	Query         Query
 	Normalization Normalization
 	Redact        []string    // fields, at any depth, whose values never leave: evidence and our failure texts show RedactedValue
-	Expect        Expectation // nil: that the query runs is enough
+	Claims        []Claim     // all have to hold; of a Selector, those about the number of rows hold for all there are
+	Expect        Expectation // looked at after Claims, and only with all rows; nil: nothing more is wanted
 }
 
 // What Run, RunAll and Gate fail with, wrapped with the particulars. The texts are part of the wire contract.
