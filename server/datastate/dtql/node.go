@@ -33,7 +33,7 @@ type node struct {
 	kind         kind
 	quoted       bool // a scalar in quotes, or a block scalar: text whatever it looks like
 	value        string
-	line, column int
+	line, column int32
 	items        []node // the elements of a list; key, value, key, value… of a mapping
 }
 
@@ -57,6 +57,9 @@ func read(text []byte) (*node, error) {
 	}
 	if !utf8.Valid(text) {
 		return nil, &Error{Message: "document is not UTF-8 text"}
+	}
+	if root, ok := readFast(text); ok {
+		return root, nil
 	}
 	return readYAML(text)
 }
@@ -98,7 +101,7 @@ func syntaxError(err error) *Error {
 // from fills n from the library's node and refuses what could make a document mean more than it shows. It never follows
 // an alias, so nothing grows.
 func (n *node) from(y *yaml.Node, path *Path, depth int) error {
-	*n = node{value: y.Value, line: y.Line, column: y.Column}
+	*n = node{value: y.Value, line: int32(y.Line), column: int32(y.Column)}
 	switch {
 	case y.Kind == yaml.AliasNode:
 		return n.at(path.err("aliases are not allowed (*%s)", y.Value))
@@ -136,9 +139,9 @@ func (n *node) from(y *yaml.Node, path *Path, depth int) error {
 func (n *node) at(err error) error {
 	switch err := err.(type) {
 	case *Error:
-		err.Line, err.Column = n.line, n.column
+		err.Line, err.Column = int(n.line), int(n.column)
 	case *UnsupportedError:
-		err.Line, err.Column = n.line, n.column
+		err.Line, err.Column = int(n.line), int(n.column)
 	}
 	return err
 }

@@ -121,13 +121,14 @@ func parseExprWith(n *node, path *Path, beside ...string) (Expr, error) {
 }
 
 func parseOne(n *node, path *Path, form string) (Expr, error) {
-	inner, place := n.child(form), path.Key(form)
-	switch form {
-	case "field":
+	p := parser{n: n, path: path}
+	if form == "field" {
 		var field Field
-		p := parser{n: n, path: path}
 		p.name(&field)
 		return field, p.err
+	}
+	inner, place := n.child(form), path.Key(form)
+	switch form {
 	case "value":
 		value, err := parseScalar(inner, place)
 		return Value{value}, err
@@ -135,11 +136,11 @@ func parseOne(n *node, path *Path, form string) (Expr, error) {
 		values, err := parseList(inner, place, parseScalar)
 		return Values(values), err
 	case "param":
-		name, err := parseText(inner, place)
-		return Param{name}, err
+		var param Param
+		p.text("param", &param.Name)
+		return param, p.err
 	case "star":
 		var star bool
-		p := parser{n: n, path: path}
 		p.flag("star", &star)
 		if p.err == nil && !star {
 			p.err = inner.at(place.is("must be true"))

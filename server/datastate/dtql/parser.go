@@ -29,7 +29,10 @@ func (p *parser) need(key string) *node {
 }
 
 func (p *parser) text(key string, into *string) {
-	if inner := p.n.child(key); inner != nil {
+	inner := p.n.child(key)
+	if inner != nil && inner.kind == scalar && isPlain(inner.value) {
+		*into = inner.value // nearly always, and it needs no Path
+	} else if inner != nil {
 		text, err := parseText(inner, p.path.Key(key))
 		p.keep(err)
 		*into = text

@@ -104,7 +104,7 @@ func (v *validator) groups(doc *Document, path *Path) error {
 			}
 		}
 		if doc.Having != nil {
-			return path.Key("having").err("having needs groupBy or an aggregate in columns")
+			return path.Key("having").is("needs groupBy or an aggregate in columns")
 		}
 		return nil
 	}
