@@ -175,15 +175,13 @@ func listOf(value any) (Values, error) {
 // Scalar is value as a Value holds it: nil, bool, string or json.Number, which keeps all digits.
 func Scalar(value any) (any, error) {
 	switch v := value.(type) {
-	case nil, bool, string:
-		return v, nil
-	case json.Number:
+	case nil, bool, string, json.Number:
 		return v, literal(v)
 	}
 	v := reflect.ValueOf(value)
 	switch {
 	case v.Kind() == reflect.String:
-		return v.String(), nil
+		return v.String(), literal(v.String())
 	case v.Kind() == reflect.Bool:
 		return v.Bool(), nil
 	case v.CanInt():

@@ -72,11 +72,10 @@ func (r *fastReader) flowKey(n *node) bool {
 		return false
 	}
 	r.pos++
-	if c := r.peek(); c != ' ' && c != '\n' && !(r.json || key.quoted && c != ',' && c != '}') {
-		return false
-	}
+	c := r.peek()
+	tight := r.json || key.quoted && c != ',' && c != '}' // "a":1 needs no space, a:1 is a word
 	r.gap()
-	return true
+	return tight || c == ' ' || c == '\n'
 }
 
 func (r *fastReader) flowScalar(n *node, in bool) bool {

@@ -137,11 +137,13 @@ func (n *node) from(y *yaml.Node, path *Path, depth int) error {
 
 // at adds the position of n to an error.
 func (n *node) at(err error) error {
-	switch err := err.(type) {
-	case *Error:
-		err.Line, err.Column = int(n.line), int(n.column)
-	case *UnsupportedError:
-		err.Line, err.Column = int(n.line), int(n.column)
+	var invalid *Error
+	var unsupported *UnsupportedError
+	switch {
+	case errors.As(err, &invalid):
+		invalid.Line, invalid.Column = int(n.line), int(n.column)
+	case errors.As(err, &unsupported):
+		unsupported.Line, unsupported.Column = int(n.line), int(n.column)
 	}
 	return err
 }

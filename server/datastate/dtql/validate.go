@@ -2,8 +2,10 @@ package dtql
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Validate checks a tree as Unmarshal does, for trees that were never text: names, sources, operators, where lists,
@@ -39,6 +41,7 @@ type validator struct {
 	scope      *scope
 	aggregates bool // may stand here
 	list       bool // may stand here: the right of In
+	depth      int  // of calculations in one another
 }
 
 func (v *validator) document(doc *Document, path *Path, around *scope, depth int) error {
@@ -48,6 +51,9 @@ func (v *validator) document(doc *Document, path *Path, around *scope, depth int
 	if depth > MaxDepth {
 		return path.err("document is nested deeper than %d", MaxDepth)
 	}
+	if !utf8.ValidString(doc.As) {
+		return path.Key("as").is("is not UTF-8")
+	}
 	in := &validator{scope: &scope{up: around}}
 	if err := in.from(&doc.From, path.Key("from")); err != nil {
 		return err
@@ -56,8 +62,8 @@ func (v *validator) document(doc *Document, path *Path, around *scope, depth int
 }
 
 func (v *validator) from(from *From, path *Path) error {
-	if from.Name == "" {
-		return path.Key("name").is("is required")
+	if err := named(from, path); err != nil {
+		return err
 	}
 	v.scope.sources = append(v.scope.sources, from.Source())
 	for i := range from.Joins {
@@ -65,8 +71,8 @@ func (v *validator) from(from *From, path *Path) error {
 		if t := join.Type; t != "" && t != InnerJoin && t != LeftJoin {
 			return place.Key("type").err("unknown join type %q (want inner or left)", shorten(string(t)))
 		}
-		if join.From.Name == "" {
-			return place.Key("from").Key("name").is("is required")
+		if err := named(&join.From, place.Key("from")); err != nil {
+			return err
 		}
 		if len(join.From.Joins) > 0 {
 			return place.Key("from").Key("joins").unsupported("joins inside a join")
@@ -83,6 +89,21 @@ func (v *validator) from(from *From, path *Path) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// named checks the names of a source.
+func named(from *From, path *Path) error {
+	switch {
+	case from.Name == "":
+		return path.Key("name").is("is required")
+	case !utf8.ValidString(from.Name):
+		return path.Key("name").is("is not UTF-8")
+	case !utf8.ValidString(from.Schema):
+		return path.Key("schema").is("is not UTF-8")
+	case !utf8.ValidString(from.Alias):
+		return path.Key("alias").is("is not UTF-8")
 	}
 	return nil
 }
@@ -154,7 +175,15 @@ func (v *validator) columns(doc *Document, path *Path) error {
 			if w.Source != "" && !contains(v.scope.sources, w.Source) {
 				return place.Key("wildcard").Key("source").err("unknown source %q (known here: %s)", shorten(w.Source), strings.Join(v.scope.sources, ", "))
 			}
+			for j, name := range w.Exclude {
+				if !utf8.ValidString(name) {
+					return place.Key("wildcard").Key("exclude").Index(j).is("is not UTF-8")
+				}
+			}
 			continue
+		}
+		if !utf8.ValidString(column.As) {
+			return place.Key("as").is("is not UTF-8")
 		}
 		if err := v.expr(column.Expr, place); err != nil {
 			return err
@@ -274,7 +303,12 @@ func (op Op) known() bool {
 // literal checks one value of a tree that may never have been text.
 func literal(value any) error {
 	switch value := value.(type) {
-	case nil, bool, string:
+	case nil, bool:
+		return nil
+	case string:
+		if !utf8.ValidString(value) {
+			return errors.New("text is not UTF-8")
+		}
 		return nil
 	case json.Number:
 		if isNumber(string(value)) && sensible(string(value)) {

@@ -1,8 +1,14 @@
 package dtql
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 func (v *validator) expr(expr Expr, path *Path) error {
+	if v.depth > MaxDepth {
+		return path.err("document is nested deeper than %d", MaxDepth)
+	}
 	switch e := expr.(type) {
 	case Field:
 		return v.field(e, path)
@@ -31,6 +37,9 @@ func (v *validator) expr(expr Expr, path *Path) error {
 func (v *validator) field(field Field, path *Path) error {
 	if field.Name == "" {
 		return path.Key("field").is("is required")
+	}
+	if !utf8.ValidString(field.Name) {
+		return path.Key("field").is("is not UTF-8")
 	}
 	if field.Source != "" && !v.scope.has(field.Source) {
 		return path.Key("source").err("unknown source %q (known here: %s)", shorten(field.Source), v.scope.known())
@@ -84,6 +93,7 @@ func (v *validator) binary(b Binary, path *Path) error {
 	}
 	inner := *v
 	inner.list = false
+	inner.depth++
 	if err := inner.expr(b.Left, path.Key("left")); err != nil {
 		return err
 	}
