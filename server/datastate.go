@@ -1,8 +1,8 @@
 package server
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -14,26 +14,36 @@ import (
 // maxQueryBody bounds the body of a data-state query.
 const maxQueryBody = 1 << 20
 
-// queryRequest is the body of POST /datastate/query. Members that are not here are ignored.
-type queryRequest struct {
-	Holder       string            `json:"holder"`
+// QueryRequest is the body of POST /datastate/query. Members that are not here are ignored.
+type QueryRequest struct {
+	Holder       string            `json:"holder,omitempty"`
 	Query        string            `json:"query"`
-	Params       map[string]any    `json:"params"`
-	Expectations []datastate.Claim `json:"expectations"`
+	Params       map[string]any    `json:"params,omitempty"`
+	Expectations []datastate.Claim `json:"expectations,omitempty"`
+	// Evidence asks for the whole account of the run beside its verdict.
+	Evidence bool `json:"evidence,omitempty"`
+	// SortKeys and ExcludedFields prepare the rows for comparison, see datastate.Normalization.
+	SortKeys       []string `json:"sortKeys,omitempty"`
+	ExcludedFields []string `json:"excludedFields,omitempty"`
+	// Redact names fields and params whose values are not to leave: rows, evidence and texts show that they are there.
+	Redact []string `json:"redact,omitempty"`
+}
+
+// QueryAnswer is the answer to it.
+type QueryAnswer struct {
+	Verdict string          `json:"verdict"`
+	Rows    []datastate.Row `json:"rows"` // null: the query did not run
+	Detail  string          `json:"detail"`
+	// Evidence is there when it was asked for and there is a store to tell of.
+	Evidence *datastate.Evidence `json:"evidence,omitempty"`
 }
 
 // The verdicts of a query. Only a query that ran on a real store, and met what was expected, passes.
 const (
-	verdictPass        = "pass"
-	verdictFail        = "fail"
-	verdictUnsupported = "unsupported"
+	VerdictPass        = "pass"
+	VerdictFail        = "fail"
+	VerdictUnsupported = "unsupported"
 )
-
-type queryAnswer struct {
-	Verdict string          `json:"verdict"`
-	Rows    []datastate.Row `json:"rows"` // null: the query did not run
-	Detail  string          `json:"detail"`
-}
 
 const noStore = "no data-state store is configured on this server: start it with --datastate-fixtures FILE"
 
@@ -49,45 +59,53 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r.URL.Path, http.StatusBadRequest, "invalid_request", "decoding request body: "+err.Error())
 		return
 	}
-	assertion, err := parseQuery(body)
+	var request QueryRequest
+	if err := httpx.DecodeJSON(body, &request, httpx.IgnoreUnknown); err != nil {
+		writeError(w, r.URL.Path, http.StatusBadRequest, "invalid_request", "decoding request body: "+err.Error())
+		return
+	}
+	answer, err := s.Query(r.Context(), request)
 	if err != nil {
 		writeError(w, r.URL.Path, http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	if s.data == nil {
-		httpx.WriteJSON(w, http.StatusOK, queryAnswer{Verdict: verdictUnsupported, Detail: noStore})
-		return
+	httpx.WriteJSON(w, http.StatusOK, answer)
+}
+
+// Query answers a request as POST /datastate/query does. The error is what is wrong with the request itself; what is
+// wrong with its query, or with the data, is in the answer.
+func (s *Server) Query(ctx context.Context, request QueryRequest) (QueryAnswer, error) {
+	if strings.TrimSpace(request.Query) == "" {
+		return QueryAnswer{}, errors.New("query is required")
 	}
-	evidence, err := s.data.Run(r.Context(), datastate.Checkpoint, assertion)
-	httpx.WriteJSON(w, http.StatusOK, queryAnswer{verdictOf(err), evidence.Preview, evidence.FailureMessage})
+	if err := datastate.CheckClaims(request.Expectations); err != nil {
+		return QueryAnswer{}, err
+	}
+	if s.data == nil {
+		return QueryAnswer{Verdict: VerdictUnsupported, Detail: noStore}, nil
+	}
+	evidence, err := s.data.Run(ctx, datastate.Checkpoint, datastate.Assertion{
+		Name:          "datastate-query",
+		Holder:        request.Holder,
+		Query:         datastate.Query{DTQL: request.Query, Params: request.Params},
+		Normalization: datastate.Normalization{SortKeys: request.SortKeys, ExcludedFields: request.ExcludedFields},
+		Redact:        request.Redact,
+		Claims:        request.Expectations,
+	})
+	answer := QueryAnswer{Verdict: verdictOf(err), Rows: evidence.Preview, Detail: evidence.FailureMessage}
+	if request.Evidence {
+		answer.Evidence = &evidence
+	}
+	return answer, nil
 }
 
 // verdictOf tells a query that this server understands and does not execute from one that failed.
 func verdictOf(err error) string {
 	if err == nil {
-		return verdictPass
+		return VerdictPass
 	}
 	if _, ok := errors.AsType[*dtql.UnsupportedError](err); ok {
-		return verdictUnsupported
+		return VerdictUnsupported
 	}
-	return verdictFail
-}
-
-func parseQuery(body []byte) (datastate.Assertion, error) {
-	var request queryRequest
-	if err := httpx.DecodeJSON(body, &request, httpx.IgnoreUnknown); err != nil {
-		return datastate.Assertion{}, fmt.Errorf("decoding request body: %w", err)
-	}
-	if strings.TrimSpace(request.Query) == "" {
-		return datastate.Assertion{}, errors.New("query is required")
-	}
-	if err := datastate.CheckClaims(request.Expectations); err != nil {
-		return datastate.Assertion{}, err
-	}
-	return datastate.Assertion{
-		Name:   "datastate-query",
-		Holder: request.Holder,
-		Query:  datastate.Query{DTQL: request.Query, Params: request.Params},
-		Claims: request.Expectations,
-	}, nil
+	return VerdictFail
 }

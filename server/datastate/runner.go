@@ -70,6 +70,9 @@ func (r *Runner) run(ctx context.Context, a Assertion, hide fieldSet, e *Evidenc
 	if err != nil {
 		return fmt.Errorf("datastate: query execution failed: %w", err)
 	}
+	if result.Canonical != "" {
+		e.Query = result.Canonical
+	}
 	set := arrange(result.Rows, a.Normalization)
 	e.TotalRows, e.Collation = result.Total, result.Collation
 	e.Preview, e.Truncated = preview(set.full, r.limits, hide)

@@ -16,6 +16,8 @@ type Result struct {
 	Total int // of the query; more than len(Rows): the others were counted, not read
 	// Collation is by which rule the database compared texts in this query; "": it compared none, or the rule is not known.
 	Collation string
+	// Canonical is the query as evidence keeps it: however it was written, the same query is the same text. "": as it came.
+	Canonical string
 }
 
 func (r Result) unread() int { return r.Total - len(r.Rows) }
