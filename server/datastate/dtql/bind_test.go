@@ -210,3 +210,22 @@ func TestJSON(t *testing.T) {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
+
+func TestParseValue(t *testing.T) {
+	for text, want := range map[string]any{
+		"": "", "x": "x", "two words": "two words", "5": json.Number("5"), "1.50": json.Number("1.50"), "true": true, "null": nil, "yes": "yes",
+		"a: b # c": "a: b # c", "*x": "*x", "{a: 1}": "{a: 1}", `"5"`: "5", `'5'`: "5", `""`: "",
+		"[]": []any{}, "[a, 5, '5', true]": []any{"a", json.Number("5"), "5", true},
+	} {
+		if got, err := dtql.ParseValue(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %#v, %v, want %#v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"0x10": "0x10 is a number to some readers of YAML", "[1": "reading YAML: ", "[[1]]": "[0] must be a scalar, not a list", `"a" b`: "reading YAML: ", ".inf": ".inf is not a number",
+	} {
+		if got, err := dtql.ParseValue(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %#v, %v, want an error with %q", text, got, err, want)
+		}
+	}
+}

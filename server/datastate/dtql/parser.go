@@ -173,3 +173,22 @@ func describe(value any) string {
 	}
 	return "something else"
 }
+
+// ParseValue reads the value of a param as a person writes it on a command line: what it would be in a document without
+// quotes, a text in quotes, or a list in brackets. Everything else that YAML gives a meaning to is text.
+func ParseValue(text string) (any, error) {
+	if text == "" {
+		return "", nil
+	}
+	if first := text[0]; first != '[' && first != '"' && first != '\'' {
+		return plain(text)
+	}
+	n, err := read([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if n.kind == list {
+		return parseList(n, nil, parseScalar)
+	}
+	return parseScalar(n, nil)
+}
