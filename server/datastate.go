@@ -45,7 +45,7 @@ const (
 	VerdictUnsupported = "unsupported"
 )
 
-const noStore = "no data-state store is configured on this server: start it with --datastate-fixtures FILE"
+const noStore = "no data-state store is configured on this server: start it with --datastate NAME=DSN or --datastate-fixtures FILE"
 
 // serveQuery judges what a store holds. Everything about the request is checked before it is asked whether there is a
 // store, so that a mistake shows on every machine.

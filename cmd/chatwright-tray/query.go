@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"chatwright.dev/tray/app"
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/client"
@@ -137,7 +138,7 @@ func (c *cli) ask(ctx context.Context, request server.QueryRequest) (server.Quer
 	}
 	if !hasHolders(now) {
 		return server.QueryAnswer{}, withCode(exitNotRunning, hint.With(errors.New("Chatwright is not running, and no holder is configured here"),
-			"start it: chatwright-tray start; or name the data: --datastate-fixtures FILE"))
+			"start it: chatwright-tray start; or name the data: --datastate NAME=DSN, --datastate-fixtures FILE"))
 	}
 	return c.askHere(ctx, request)
 }
@@ -152,7 +153,9 @@ func (c *cli) namesHolders() bool {
 	return false
 }
 
-func hasHolders(now settings.Settings) bool { return now.DatastateFixtures != "" }
+func hasHolders(now settings.Settings) bool {
+	return now.DatastateFixtures != "" || len(now.Datastate) > 0
+}
 
 // askHere answers in this process: the same server, with nobody listening.
 func (c *cli) askHere(ctx context.Context, request server.QueryRequest) (server.QueryAnswer, error) {
@@ -160,11 +163,29 @@ func (c *cli) askHere(ctx context.Context, request server.QueryRequest) (server.
 	if err != nil {
 		return server.QueryAnswer{}, err
 	}
-	s, err := server.New(server.Config{Version: version, FixturesPath: now.DatastateFixtures})
+	c.warnVisible(now)
+	cfg := server.Config{Version: version, FixturesPath: now.DatastateFixtures}
+	store, err := app.Databases(now, nil)
+	if err != nil {
+		return server.QueryAnswer{}, err
+	}
+	if store != nil {
+		defer store.Close()
+		cfg.Databases = store
+	}
+	s, err := server.New(cfg)
 	if err != nil {
 		return server.QueryAnswer{}, err
 	}
 	return s.Query(ctx, request)
+}
+
+// warnVisible tells who wrote a password where every user of the machine can read it.
+func (c *cli) warnVisible(now settings.Settings) {
+	for _, name := range now.Visible() {
+		c.warn("the password of the database " + name + " stands in a --datastate flag, which everybody can see in ps; " +
+			"dsn_env or dsn_file in tray.toml, or the environment, keep it from them")
+	}
 }
 
 // askDaemon sends the query to the companion's own HTTP server, which is what pages do too.

@@ -10,16 +10,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/hint"
-)
-
-// Kind is a kind of database, as a DSN begins with it.
-type Kind string
-
-// The kinds of databases.
-const (
-	SQLite   Kind = "sqlite"
-	Postgres Kind = "postgres"
-	MySQL    Kind = "mysql"
+	"chatwright.dev/tray/server/protocol"
 )
 
 const dsnForms = "write sqlite:PATH, postgres://user@host/database or mysql://user@host/database"
@@ -54,7 +45,7 @@ func WithFolder(dsn, folder string) string {
 	return "sqlite:" + filepath.Join(folder, path)
 }
 
-func parseDSN(dsn string, connect, statement time.Duration) (Kind, dialect, error) {
+func parseDSN(dsn string, connect, statement time.Duration) (protocol.HolderKind, dialect, error) {
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	if !ok {
 		return "", nil, hint.With(errors.New("the DSN names no kind of database"), dsnForms)
@@ -65,13 +56,13 @@ func parseDSN(dsn string, connect, statement time.Duration) (Kind, dialect, erro
 		if path == "" || strings.ContainsRune(path, 0) || strings.HasPrefix(path, ":") {
 			return "", nil, hint.With(errors.New("the DSN names no file"), "write sqlite:PATH")
 		}
-		return SQLite, &sqliteDialect{path: filepath.Clean(path)}, nil
+		return protocol.HolderSQLite, &sqliteDialect{path: filepath.Clean(path)}, nil
 	case "postgres", "postgresql":
 		d, err := newPostgres(dsn, connect, statement)
 		if err != nil { // which quotes the DSN, and hides the password only where it finds it
 			return "", nil, hint.With(errors.New("the DSN is not one that PostgreSQL reads"), "write postgres://user@host:5432/database; "+escapeAdvice)
 		}
-		return Postgres, d, nil
+		return protocol.HolderPostgres, d, nil
 	case "mysql", "mariadb":
 		u, err := url.Parse(dsn)
 		if err != nil || u.Opaque != "" {
@@ -81,7 +72,7 @@ func parseDSN(dsn string, connect, statement time.Duration) (Kind, dialect, erro
 		if err != nil {
 			return "", nil, hint.With(fmt.Errorf("the DSN is not one that MySQL reads: %w", err), "write mysql://user@host:3306/database, with ?socket=PATH for a socket")
 		}
-		return MySQL, d, nil
+		return protocol.HolderMySQL, d, nil
 	}
 	return "", nil, hint.With(errors.New("the DSN is of an unknown kind of database"), dsnForms)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/datastate/dtql"
+	"chatwright.dev/tray/server/protocol"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // A holder is one database.
 type holder struct {
 	name    string
-	kind    Kind
+	kind    protocol.HolderKind
 	dialect dialect
 	secrets []string
 	timeout time.Duration // of a statement
@@ -66,7 +67,7 @@ func (h *holder) pool() (*sql.DB, error) {
 		return nil, err
 	}
 	idle := idleTime
-	if h.kind == SQLite {
+	if h.kind == protocol.HolderSQLite {
 		idle = fileIdleTime
 	}
 	db.SetMaxOpenConns(MaxConns)
@@ -127,7 +128,7 @@ func (h *holder) attempt(ctx context.Context, use func(context.Context, *session
 	defer func() { _ = conn.Close() }()
 	// A statement ends by itself in time. This is for an engine that does not, and for a network that lost it.
 	limit := h.timeout
-	if h.kind != SQLite {
+	if h.kind != protocol.HolderSQLite {
 		limit += slack
 	}
 	bounded, stop := context.WithTimeout(ctx, limit)

@@ -13,6 +13,7 @@ import (
 
 	"chatwright.dev/tray/server/datastate"
 	"chatwright.dev/tray/server/datastate/dtql"
+	"chatwright.dev/tray/server/protocol"
 )
 
 // The bounds where a Config has none.
@@ -52,7 +53,7 @@ type Store struct {
 
 	probing sync.Mutex // guards the fields below, and that one probe runs at a time
 	probed  time.Time
-	last    []Reachability
+	last    []protocol.Holder
 }
 
 // New checks the DSNs and reaches for nothing.
@@ -105,10 +106,17 @@ func (s *Store) Select(ctx context.Context, handle any, query datastate.Query, m
 	if err != nil {
 		return datastate.Result{}, err
 	}
-	if doc, err = dtql.Bind(doc, query.Params); err != nil {
+	bound, err := dtql.Bind(doc, query.Params)
+	if err != nil {
 		return datastate.Result{}, err
 	}
-	return s.SelectDocument(ctx, handle, doc, most)
+	result, err := s.SelectDocument(ctx, handle, bound, most)
+	if err != nil {
+		return datastate.Result{}, err
+	}
+	text, err := dtql.Marshal(doc)
+	result.Canonical = string(text)
+	return result, err
 }
 
 // SelectDocument is Select for a document without params that is a tree already.
@@ -139,13 +147,6 @@ func (s *Store) report(ctx context.Context, h *holder, err error) {
 	}
 }
 
-// Reachability is how a holder was found by a probe.
-type Reachability struct {
-	Holder string
-	Kind   Kind
-	Err    error // nil: it answers
-}
-
 const (
 	// probeMemory is how long a probe's answer counts, so that who asks often does not make databases work.
 	probeMemory = 2 * time.Second
@@ -154,20 +155,23 @@ const (
 
 // Probe asks every database whether it answers, all at the same time, and returns them by name. Each gets the connect
 // timeout and no more.
-func (s *Store) Probe(ctx context.Context) []Reachability {
+func (s *Store) Probe(ctx context.Context) []protocol.Holder {
 	s.probing.Lock()
 	defer s.probing.Unlock()
 	if s.last != nil && time.Since(s.probed) < probeMemory {
 		return slices.Clone(s.last)
 	}
-	found := make([]Reachability, len(s.holders))
+	found := make([]protocol.Holder, len(s.holders))
 	var group errgroup.Group
 	group.SetLimit(probeAtOnce)
 	for i, name := range slices.Sorted(maps.Keys(s.holders)) {
 		h := s.holders[name]
 		group.Go(func() error {
 			err := h.probe(ctx)
-			found[i] = Reachability{h.name, h.kind, err}
+			found[i] = protocol.Holder{Name: h.name, Kind: h.kind, Reach: protocol.ReachOK}
+			if err != nil {
+				found[i].Reach, found[i].Detail = protocol.ReachDown, detailOf(err)
+			}
 			s.report(ctx, h, err)
 			return nil
 		})
@@ -177,6 +181,14 @@ func (s *Store) Probe(ctx context.Context) []Reachability {
 		s.probed, s.last = time.Now(), found
 	}
 	return slices.Clone(found)
+}
+
+// detailOf is an error without the name of the holder, beside which it stands.
+func detailOf(err error) string {
+	if named, ok := errors.AsType[*Error](err); ok {
+		return named.text
+	}
+	return err.Error()
 }
 
 // Close ends all connections. What runs still is ended by its context or by its timeout.
