@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,13 +92,12 @@ func (h *holder) close() error {
 // read runs what only reads, in a transaction that is rolled back. Reading twice does no harm: it is done when a
 // connection turns out to be lost, or a table to be another one than it was.
 func (h *holder) read(ctx context.Context, use func(context.Context, *session) error) error {
-	err := h.attempt(ctx, use)
-	if err == nil || ctx.Err() != nil || isDocument(err) {
-		return h.explain(ctx, err)
-	}
-	if errors.Is(err, errChanged) || h.dialect.lost(err) || h.dialect.stale(err) {
+	remembered, err := h.attempt(ctx, use)
+	again := isDocument(err) && remembered ||
+		errors.Is(err, errChanged) || h.dialect.lost(err) || h.dialect.stale(err)
+	if err != nil && again && ctx.Err() == nil {
 		h.cache.forget()
-		err = h.attempt(ctx, use)
+		_, err = h.attempt(ctx, use)
 	}
 	return h.explain(ctx, err)
 }
@@ -111,19 +111,11 @@ func isDocument(err error) bool {
 // errChanged says that what was read may be neither what was there before nor what is there now.
 var errChanged = errors.New("the file changed while it was read")
 
-func (h *holder) attempt(ctx context.Context, use func(context.Context, *session) error) error {
-	db, err := h.pool()
+// attempt reports whether it went by what a table was like a moment ago.
+func (h *holder) attempt(ctx context.Context, use func(context.Context, *session) error) (remembered bool, err error) {
+	conn, err := h.conn(ctx)
 	if err != nil {
-		return unreachableError{err}
-	}
-	waiting, cancel := context.WithTimeout(ctx, waitTimeout)
-	defer cancel()
-	conn, err := db.Conn(waiting)
-	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) && db.Stats().InUse >= MaxConns {
-			return fmt.Errorf("all %d connections are busy for %s", MaxConns, waitTimeout)
-		}
-		return unreachableError{err}
+		return false, err
 	}
 	defer func() { _ = conn.Close() }()
 	// A statement ends by itself in time. This is for an engine that does not, and for a network that lost it.
@@ -131,25 +123,44 @@ func (h *holder) attempt(ctx context.Context, use func(context.Context, *session
 	if h.kind != protocol.HolderSQLite {
 		limit += slack
 	}
-	bounded, stop := context.WithTimeout(ctx, limit)
+	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	tx, err := conn.BeginTx(bounded, &sql.TxOptions{ReadOnly: true, Isolation: h.dialect.isolation()})
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: h.dialect.isolation()})
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := h.dialect.begin(bounded, tx); err != nil {
-		return err
+	if err := h.dialect.begin(ctx, tx); err != nil {
+		return false, err
 	}
-	if err := use(bounded, &session{h, tx, h.dialect}); err != nil {
-		return err
+	s := &session{holder: h, tx: tx, dialect: h.dialect}
+	if err := use(ctx, s); err != nil {
+		return s.remembered, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if changed, err := h.dialect.changed(); changed || err != nil {
-		return errChanged
+		return false, errChanged
 	}
-	return nil
+	return false, nil
+}
+
+// conn waits for a connection of the pool.
+func (h *holder) conn(ctx context.Context) (*sql.Conn, error) {
+	db, err := h.pool()
+	if err != nil {
+		return nil, unreachableError{err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
+	conn, err := db.Conn(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && db.Stats().InUse >= MaxConns {
+		return nil, fmt.Errorf("all %d connections are busy for %s", MaxConns, waitTimeout)
+	}
+	if err != nil {
+		return nil, unreachableError{err}
+	}
+	return conn, nil
 }
 
 func (h *holder) probe(ctx context.Context) error {
@@ -190,12 +201,22 @@ func (h *holder) unreachable(cause string) error {
 	return &Error{h.name, "cannot be reached: " + h.scrub(cause), ErrUnreachable}
 }
 
-// scrub takes secrets and line ends out of a foreign text.
+// scrub takes secrets out of a foreign text, and makes one line of it: each of its own once, since a driver says the
+// same of every way that it tried.
 func (h *holder) scrub(text string) string {
 	for _, secret := range h.secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
-	return strings.Join(strings.Fields(text), " ")
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > 1 && strings.HasSuffix(lines[0], ":") { // a heading: who wanted to connect, which the person knows
+		lines = lines[1:]
+	}
+	return strings.Join(lines, "; ")
 }
 
 // Error is why a holder gave no rows. Its text holds neither the DSN nor a part of it that is secret.

@@ -16,6 +16,7 @@ type session struct {
 	holder *holder
 	tx     *sql.Tx
 	dialect
+	remembered bool // a table is what it was a moment ago
 }
 
 // maxBytes bounds what the rows of one query may hold together.
@@ -105,6 +106,7 @@ func sizeOf(v any) int {
 // find describes a table. One that is not there is looked for anew, since it may just have been made.
 func (s *session) find(ctx context.Context, version, schema, name string) (*table, error) {
 	if found := s.holder.cache.get(version, schema, name); found != nil {
+		s.remembered = version == ""
 		return found, nil
 	}
 	found, err := s.describe(ctx, s.tx, schema, name)

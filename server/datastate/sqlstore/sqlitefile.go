@@ -21,6 +21,7 @@ import (
 
 // Result codes of SQLite.
 const (
+	codeReadOnly  = 8
 	codeInterrupt = 9
 	codeCantOpen  = 14
 )
@@ -69,7 +70,7 @@ func (d *sqliteDialect) open() (*sql.DB, error) {
 	}
 	d.opened, d.immutable = info, false
 	db, err := openChecked(sqliteURI(d.path, ""))
-	if sqliteCode(err) != codeCantOpen || !usesLog(d.path) {
+	if code := sqliteCode(err); code != codeCantOpen && code != codeReadOnly || !usesLog(d.path) {
 		return db, err
 	}
 	// In the write-ahead mode, and the index that its readers share can be neither found nor made.

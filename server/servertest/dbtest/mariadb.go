@@ -32,7 +32,7 @@ func (mariadb) initialise(program, folder string) []string {
 
 func (mariadb) serve(program, folder string) []string {
 	return []string{program, "--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--skip-networking",
-		"--socket=" + socket(folder), "--pid-file=" + filepath.Join(folder, "pid"), "--innodb-flush-log-at-trx-commit=0",
+		"--socket=" + socket(folder), "--pid-file=" + filepath.Join(folder, "pid"), "--innodb-flush-log-at-trx-commit=2",
 		"--innodb-buffer-pool-size=128M", "--skip-log-bin", "--skip-name-resolve", "--character-set-server=utf8mb4",
 		"--collation-server=utf8mb4_bin", "--max-connections=120"}
 }

@@ -46,7 +46,7 @@ func (postgres) initialise(program, folder string) []string {
 
 func (postgres) serve(program, folder string) []string {
 	return []string{program, "-D", filepath.Join(folder, "data"), "-k", folder, "-h", "", "-F",
-		"-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
+		"-c", "full_page_writes=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
 		"-c", "max_connections=120"}
 }
 
