@@ -114,7 +114,7 @@ func (s *Store) Select(ctx context.Context, handle any, query datastate.Query, m
 	if err != nil {
 		return datastate.Result{}, err
 	}
-	text, err := dtql.Marshal(doc)
+	text, err := dtql.Marshal(doc) // with its params by name: the value of one may be redacted in evidence
 	result.Canonical = string(text)
 	return result, err
 }
