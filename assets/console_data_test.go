@@ -91,6 +91,10 @@ func (c *companion) wantQueries(want ...string) {
 
 func showsRows(t *testing.T, c *companion, p *tab) {
 	p.wantText("#data-reach", "reachable")
+	p.wantText("#data-verdict", "not asked yet")
+	if got, want := evaluate[string](p, `Array.from(document.querySelectorAll('#data-holder option'), (o) => o.text).join()`), "shop · SQLite,crm · PostgreSQL"; got != want {
+		t.Errorf("holders: got %s, want %s", got, want)
+	}
 	p.write("#data-query", "from: {name: items}")
 	p.ask("pass")
 	p.wantText("#data-rows-count", "3 of 1,242 rows · texts compare by BINARY")

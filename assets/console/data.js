@@ -63,12 +63,15 @@ export class DataState {
     for (const [i, { name }] of dataExamples.entries()) byId('data-example').append(option(String(i), name))
     for (const type of expectations) byId('data-expect').append(option(type, dataTexts.expectations[type]))
     byId('data-verdict').append(mark('mark'))
+    setMark(byId('data-verdict').firstElementChild, dataVerdicts.notYet)
   }
 
   #showHolders(holders) {
     this.#holders = holders
     byId('data-none').hidden = holders.length > 0
     byId('data-ask').hidden = holders.length === 0
+    // Only where there is somebody to ask is there something to announce.
+    if (holders.length > 0) byId('data-verdict').setAttribute('role', 'status')
     const list = byId('data-holder')
     if (holders.map(({ name }) => name).join('\n') !== Array.from(list.options, ({ value }) => value).join('\n')) {
       const chosen = list.value
@@ -155,10 +158,6 @@ function option(value, text) {
 }
 
 function showAnswer({ verdict, rows, detail, evidence }) {
-  const result = byId('data-result')
-  result.hidden = false
-  // Made a live region when there is something to say, so that the page begins with one alone.
-  byId('data-verdict').setAttribute('role', 'status')
   setMark(byId('data-verdict').firstElementChild, dataVerdicts[verdict] ?? dataVerdicts.none)
   setText(byId('data-detail'), detail)
   byId('data-detail').hidden = !detail

@@ -137,6 +137,7 @@ export const dataVerdicts = {
   fail: { word: 'fail', shape: 'cross', tone: 'bad' },
   unsupported: { word: 'unsupported', shape: 'bar', tone: 'calm', why: 'This says nothing about the data.' },
   none: { word: 'not asked', shape: 'ring', tone: 'calm' },
+  notYet: { word: 'not asked yet', shape: 'ring', tone: 'calm' },
 }
 
 export const holderReaches = {
@@ -145,7 +146,8 @@ export const holderReaches = {
   unknown: { word: 'unknown', shape: 'ring', tone: 'calm', why: 'Not asked yet.' },
 }
 
-export const holderText = (name, kind) => (kind ? `${name} · ${kind}` : name)
+const kinds = { sqlite: 'SQLite', postgres: 'PostgreSQL', mysql: 'MySQL', fixtures: 'fixtures' }
+export const holderText = (name, kind) => `${name} · ${kinds[kind] ?? kind}`
 
 export function rowsText(shown, total, collation) {
   const rows = total === 1 ? '1 row' : `${total.toLocaleString('en')} rows`
