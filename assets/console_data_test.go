@@ -107,7 +107,7 @@ func showsRows(t *testing.T, c *companion, p *tab) {
 	if got := evaluate[string](p, `Array.from(document.querySelectorAll('#data-rows th.number'), (cell) => cell.textContent).join()`); got != "id,price" {
 		t.Errorf("columns of numbers: got %s", got)
 	}
-	c.wantQueries(`{"holder":"shop","query":"from: {name: items}","evidence":true}`)
+	c.wantQueries(`{"holder":"shop","query":"from: {name: items}","evidence":true,"keepOrder":true}`)
 	p.clean(c)
 }
 
@@ -159,8 +159,8 @@ func sendsParams(_ *testing.T, c *companion, p *tab) {
 	p.click("#data-run")
 	p.waitFor(`!document.querySelector('#data-run').hasAttribute('aria-busy')`)
 	c.wantQueries(
-		`{"holder":"crm","query":"where: {param: a}","evidence":true,"params":{"a":9007199254740993,"b":["x"]},"expectations":[{"type":"exactRowCount","count":3}]}`,
-		`{"holder":"crm","query":"from: {name: items}","evidence":true,"expectations":[{"type":"nonEmpty"}]}`)
+		`{"holder":"crm","query":"where: {param: a}","evidence":true,"keepOrder":true,"params":{"a":9007199254740993,"b":["x"]},"expectations":[{"type":"exactRowCount","count":3}]}`,
+		`{"holder":"crm","query":"from: {name: items}","evidence":true,"keepOrder":true,"expectations":[{"type":"nonEmpty"}]}`)
 	p.clean(c)
 }
 

@@ -25,6 +25,8 @@ type QueryRequest struct {
 	// SortKeys and ExcludedFields prepare the rows for comparison, see datastate.Normalization.
 	SortKeys       []string `json:"sortKeys,omitempty"`
 	ExcludedFields []string `json:"excludedFields,omitempty"`
+	// KeepOrder leaves rows as the query orders them; without it they come in canonical order.
+	KeepOrder bool `json:"keepOrder,omitempty"`
 	// Redact names fields and params whose values are not to leave: rows, evidence and texts show that they are there.
 	Redact []string `json:"redact,omitempty"`
 }
@@ -88,7 +90,7 @@ func (s *Server) Query(ctx context.Context, request QueryRequest) (QueryAnswer, 
 		Name:          "datastate-query",
 		Holder:        request.Holder,
 		Query:         datastate.Query{DTQL: request.Query, Params: request.Params},
-		Normalization: datastate.Normalization{SortKeys: request.SortKeys, ExcludedFields: request.ExcludedFields},
+		Normalization: datastate.Normalization{SortKeys: request.SortKeys, ExcludedFields: request.ExcludedFields, KeepOrder: request.KeepOrder},
 		Redact:        request.Redact,
 		Claims:        request.Expectations,
 	})

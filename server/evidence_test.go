@@ -80,6 +80,35 @@ func TestQueryEvidenceOfADatabase(t *testing.T) {
 		`{"verdict":"unsupported","rows":null,"detail":"datastate: query execution failed: unsupported: derived table at from.query (line 1, column 8)"}`+"\n")
 }
 
+// ordered is a database whose query asks for an order, or does not.
+type ordered bool
+
+func (ordered) Execute(context.Context, any, datastate.Query) ([]datastate.Row, error) {
+	return nil, nil
+}
+
+func (o ordered) Select(context.Context, any, datastate.Query, int) (datastate.Result, error) {
+	return datastate.Result{Rows: []datastate.Row{{"n": 2}, {"n": 3}, {"n": 1}}, Total: 3, Ordered: bool(o)}, nil
+}
+
+// Who asks for an order may see it; without it, and where there is none, the order is the same on every run.
+func TestQueryKeepsAnOrder(t *testing.T) {
+	for _, c := range []struct {
+		ordered bool
+		asked   string
+		want    string
+	}{
+		{true, `"keepOrder": true`, `[{"n":2},{"n":3},{"n":1}]`},
+		{true, `"keepOrder": false`, `[{"n":1},{"n":2},{"n":3}]`},
+		{false, `"keepOrder": true`, `[{"n":1},{"n":2},{"n":3}]`},
+		{true, `"keepOrder": true, "sortKeys": ["n"]`, `[{"n":1},{"n":2},{"n":3}]`},
+		{true, `"keepOrder": true, "expectations": [{"type": "exactRows", "rows": [{"n": 3}, {"n": 1}, {"n": 2}]}]`, `[{"n":2},{"n":3},{"n":1}]`},
+	} {
+		r := servertest.Start(t, server.Config{DataState: datastate.NewRunner(ordered(c.ordered), datastate.Handles{"shop": nil}, datastate.Limits{})})
+		ask(t, r, "POST", "/datastate/query", `{"query": "q", `+c.asked+`}`).wants(t, 200, `{"verdict":"pass","rows":`+c.want+`,"detail":""}`+"\n")
+	}
+}
+
 // Who embeds the server asks it without HTTP, and gets the same answers.
 func TestQueryWithoutHTTP(t *testing.T) {
 	s, err := server.New(server.Config{Version: "1", DataState: datastate.NewRunner(counting{}, datastate.Handles{"shop": nil}, datastate.Limits{})})

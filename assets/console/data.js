@@ -99,7 +99,7 @@ export class DataState {
 
   #request() {
     const query = byId('data-query').value
-    const request = { holder: byId('data-holder').value, query, evidence: true }
+    const request = { holder: byId('data-holder').value, query, evidence: true, keepOrder: true }
     const params = byId('data-params').value.trim()
     if (params && !byId('data-params-field').hidden) {
       try {

@@ -51,7 +51,7 @@ state at all, is not supported there.`,
   chatwright-tray query shop lists.yaml --datastate shop=sqlite:./shop.db --json`,
 		Args: queryArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request.Holder, request.Evidence = args[0], true
+			request.Holder, request.Evidence, request.KeepOrder = args[0], true, true
 			var err error
 			if request.Query, err = readQuery(cmd.InOrStdin(), args[1:]); err != nil {
 				return err

@@ -59,6 +59,9 @@ type Normalization struct {
 	SortKeys []string
 	// ExcludedFields leave the comparison (and the order), but never the evidence: timestamps, generated ids.
 	ExcludedFields []string
+	// KeepOrder leaves rows as the query orders them, for a person who asked for an order and wants to see it. A query
+	// that orders nothing, and SortKeys, are not touched by it. Whether rows are as expected never depends on their order.
+	KeepOrder bool
 }
 
 // Assertion is one claim about stored data.

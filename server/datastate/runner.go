@@ -73,7 +73,7 @@ func (r *Runner) run(ctx context.Context, a Assertion, hide fieldSet, e *Evidenc
 	if result.Canonical != "" {
 		e.Query = result.Canonical
 	}
-	set := arrange(result.Rows, a.Normalization)
+	set := arrange(result.Rows, a.Normalization, result.Ordered)
 	e.TotalRows, e.Collation = result.Total, result.Collation
 	e.Preview, e.Truncated = preview(set.full, r.limits, hide)
 	e.ReturnedRows = len(e.Preview)

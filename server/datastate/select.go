@@ -18,6 +18,8 @@ type Result struct {
 	Collation string
 	// Canonical is the query as evidence keeps it: however it was written, the same query is the same text. "": as it came.
 	Canonical string
+	// Ordered says that the query itself puts its rows in order.
+	Ordered bool
 }
 
 func (r Result) unread() int { return r.Total - len(r.Rows) }

@@ -115,7 +115,7 @@ func (s *Store) Select(ctx context.Context, handle any, query datastate.Query, m
 		return datastate.Result{}, err
 	}
 	text, err := dtql.Marshal(doc) // with its params by name: the value of one may be redacted in evidence
-	result.Canonical = string(text)
+	result.Canonical, result.Ordered = string(text), len(bound.OrderBy) > 0
 	return result, err
 }
 
