@@ -66,16 +66,16 @@ state at all, is not supported there.`,
 			if err != nil {
 				return err
 			}
-			return c.showAnswer(answer, asJSON)
+			return c.showAnswer(answer, columnsOf(request.Query), asJSON)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&params, "param", "p", nil, "bind a value to a param of the query, as name=value; repeatable")
-	flags.StringArrayVarP(&expectations, "expect", "e", nil, "what has to hold, such as nonEmpty or exactRowCount=2; repeatable")
-	flags.StringSliceVar(&request.SortKeys, "sort-key", nil, "order the rows by this field before they are compared; repeatable")
-	flags.StringSliceVar(&request.ExcludedFields, "exclude", nil, "leave this field out of the comparison; repeatable")
-	flags.StringSliceVar(&request.Redact, "redact", nil, "do not show the values of this field or param; repeatable")
+	flags.StringArrayVarP(&params, "param", "p", nil, "bind a param of the query, as `name=value`; repeatable")
+	flags.StringArrayVarP(&expectations, "expect", "e", nil, "what has to hold, an `expectation` such as nonEmpty or exactRowCount=2; repeatable")
+	flags.StringSliceVar(&request.SortKeys, "sort-key", nil, "order the rows by this `field` before they are compared; repeatable")
+	flags.StringSliceVar(&request.ExcludedFields, "exclude", nil, "leave this `field` out of the comparison; repeatable")
+	flags.StringSliceVar(&request.Redact, "redact", nil, "do not show the values of this `field` or param; repeatable")
 	c.settingsFlags(flags, dataSetting)
 	return cmd
 }
@@ -243,13 +243,28 @@ func readAnswer(response *http.Response) (server.QueryAnswer, error) {
 	return answer.QueryAnswer, nil
 }
 
+// columnsOf are the columns that a query names, in its order. What is no DTQL, as the text of a fixture need not be, names
+// none.
+func columnsOf(query string) (names []string) {
+	doc, err := dtql.Unmarshal([]byte(query))
+	if err != nil {
+		return nil
+	}
+	for _, column := range doc.Columns {
+		if column.Wildcard == nil {
+			names = append(names, column.Name())
+		}
+	}
+	return names
+}
+
 // showAnswer prints the rows, and makes an error of a verdict that is none to go on with.
-func (c *cli) showAnswer(answer server.QueryAnswer, asJSON bool) error {
+func (c *cli) showAnswer(answer server.QueryAnswer, columns []string, asJSON bool) error {
 	if asJSON {
 		if err := c.printJSON(answer); err != nil {
 			return err
 		}
-	} else if err := c.printRows(answer); err != nil {
+	} else if err := c.printRows(answer, columns); err != nil {
 		return err
 	}
 	switch answer.Verdict {
@@ -262,12 +277,12 @@ func (c *cli) showAnswer(answer server.QueryAnswer, asJSON bool) error {
 }
 
 // printRows prints a table, and beside it how much of the data it shows.
-func (c *cli) printRows(answer server.QueryAnswer) error {
+func (c *cli) printRows(answer server.QueryAnswer, columns []string) error {
 	if answer.Rows == nil {
 		return nil
 	}
 	if len(answer.Rows) > 0 {
-		table := rowsTable(answer.Rows)
+		table := rowsTable(answer.Rows, columns)
 		if isTerminal(c.stdout) {
 			table = cut(table, terminalWidth(c.stdout))
 		}

@@ -14,15 +14,10 @@ import (
 // widestCell is where a text is cut in the table; --json has it whole.
 const widestCell = 48
 
-// rowsTable lays rows out under the names of their columns. A column of numbers is aligned to the right.
-func rowsTable(rows []datastate.Row) string {
-	names := map[string]bool{}
-	for _, row := range rows {
-		for name := range row {
-			names[name] = true
-		}
-	}
-	columns := slices.Sorted(maps.Keys(names))
+// rowsTable lays rows out under the names of their columns: first those that the query names, then the others by
+// alphabet. A column of numbers is aligned to the right.
+func rowsTable(rows []datastate.Row, named []string) string {
+	columns := columnNames(rows, named)
 	lines := make([][]string, len(rows)+1)
 	numbers := make([]bool, len(columns))
 	widths := make([]int, len(columns))
@@ -35,14 +30,14 @@ func rowsTable(rows []datastate.Row) string {
 			lines[j+1] = append(lines[j+1], cellOf(value, there))
 		}
 		for _, line := range lines {
-			widths[i] = max(widths[i], columnsOf(line[i]))
+			widths[i] = max(widths[i], widthOf(line[i]))
 		}
 	}
 	var b strings.Builder
 	for _, line := range lines {
 		var text strings.Builder
 		for i, shown := range line {
-			room := strings.Repeat(" ", widths[i]-columnsOf(shown))
+			room := strings.Repeat(" ", widths[i]-widthOf(shown))
 			if numbers[i] {
 				shown, room = room+shown, ""
 			}
@@ -51,6 +46,23 @@ func rowsTable(rows []datastate.Row) string {
 		b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
 	}
 	return b.String()
+}
+
+func columnNames(rows []datastate.Row, named []string) []string {
+	left := map[string]bool{}
+	for _, row := range rows {
+		for name := range row {
+			left[name] = true
+		}
+	}
+	columns := make([]string, 0, len(left))
+	for _, name := range named { // one that the bounds of the rows left out is not there
+		if left[name] {
+			columns = append(columns, name)
+			delete(left, name)
+		}
+	}
+	return append(columns, slices.Sorted(maps.Keys(left))...)
 }
 
 // cellOf is a value as the table shows it: what no row has is left empty, nested values are JSON.
@@ -88,8 +100,8 @@ func cell(text string) string {
 	return text
 }
 
-// columnsOf is how many columns of a terminal a text takes: those of East Asia take two a character.
-func columnsOf(text string) int {
+// widthOf is how many columns of a terminal a text takes: those of East Asia take two a character.
+func widthOf(text string) int {
 	n := 0
 	for _, r := range text {
 		n++
