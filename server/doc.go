@@ -7,7 +7,7 @@
 //	GET     /metrics               the last calls, a bare JSON array, oldest first; or text for Prometheus, by Accept
 //	POST    /v1/chat/completions   what {upstream}/chat/completions answers, byte for byte, metered as it passes
 //	GET     /v1/models             what {upstream}/models answers
-//	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations
+//	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations; "evidence" on request
 //	GET     /datastate/holders     the databases and fixtures by name, with their kinds and whether they answer
 //	GET     /console/events        server-sent events: "status" (protocol.Status) and "calls" (protocol.CallsPage)
 //	GET     /studio/version        {"version","sha256","uiContract","installedAt","source"} of the copy at "/"; 404 without one
