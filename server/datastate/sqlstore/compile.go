@@ -203,41 +203,59 @@ func (c *compiler) table(s source) {
 
 // order writes the keys of the document and then those that make the order a total one.
 func (c *compiler) order(s *scope, doc *dtql.Document, path *dtql.Path) error {
-	n := 0
 	named := map[string]bool{}
 	for i, order := range doc.OrderBy {
-		place := path.Key("orderBy").Index(i)
 		expr := named1(doc.Columns, order.Expr)
 		if _, constant := expr.(dtql.Value); constant {
 			continue
 		}
-		t, err := c.typeOf(s, expr, place)
-		if err != nil {
+		if err := c.key(s, expr, order.Desc, named, path.Key("orderBy").Index(i)); err != nil {
 			return err
 		}
-		if err := ordered(t, place); err != nil {
-			return err
-		}
-		key, nullable, err := c.text(s, expr, t, place)
-		if err != nil {
-			return err
-		}
-		named[key] = true
-		c.write(separator(n, " ORDER BY "), c.orderKey(key, t, order.Desc, nullable))
-		n++
 	}
 	if s.folded {
+		for i, group := range doc.GroupBy {
+			if err := c.key(s, group, false, named, path.Key("groupBy").Index(i)); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	for _, source := range s.sources {
 		for _, column := range source.table.key() {
-			key := c.operand(source.alias+"."+c.quote(column.name), column.datatype)
-			if ordered(column.datatype, nil) == nil && !named[key] {
-				c.write(separator(n, " ORDER BY "), c.orderKey(key, column.datatype, false, column.nullable || source.optional))
-				n++
+			field := dtql.Field{Source: source.name, Name: column.name}
+			if ordered(column.datatype, nil) != nil {
+				continue
+			}
+			if err := c.key(s, field, false, named, path.Key("from")); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
+}
+
+// key writes one key of the order, if it does not stand there already.
+func (c *compiler) key(s *scope, expr dtql.Expr, desc bool, named map[string]bool, path *dtql.Path) error {
+	t, err := c.typeOf(s, expr, path)
+	if err != nil {
+		return err
+	}
+	if err := ordered(t, path); err != nil {
+		return err
+	}
+	kept := len(c.args)
+	key, nullable, err := c.text(s, expr, t, path)
+	if err != nil {
+		return err
+	}
+	if named[key] {
+		c.args = c.args[:kept]
+		c.forget(kept)
+		return nil
+	}
+	c.write(separator(len(named), " ORDER BY "), c.orderKey(key, t, desc, nullable))
+	named[key] = true
 	return nil
 }
 

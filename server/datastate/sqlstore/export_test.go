@@ -55,3 +55,11 @@ func Connections(handle any) int {
 	defer h.mu.Unlock()
 	return h.db.Stats().OpenConnections
 }
+
+// Database is the name of MySQL's database, "" elsewhere.
+func Database(handle any) string {
+	if d, ok := handle.(*holder).dialect.(*mysqlDialect); ok {
+		return d.config.DBName
+	}
+	return ""
+}

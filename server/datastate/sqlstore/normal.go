@@ -169,7 +169,11 @@ func normalDecimal(v any, scale int) any {
 		}
 		return text
 	case float64: // of SQLite, which has no decimals
-		return strconv.FormatFloat(v, 'f', scale, 64)
+		text := strconv.FormatFloat(v, 'f', scale, 64)
+		if strings.Trim(text, "-0.") == "" { // zero has no sign as a decimal
+			text = strings.TrimPrefix(text, "-")
+		}
+		return text
 	}
 	return normalAny(v, datatype{})
 }
