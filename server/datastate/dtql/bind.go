@@ -22,13 +22,18 @@ func Bind(doc *Document, params map[string]any) (*Document, error) {
 			return nil, &Error{Message: fmt.Sprintf("param name %q is not a dotted identifier", shorten(name))}
 		}
 	}
-	b := binder{params: params, used: make(map[string]bool, len(params))}
-	bound := b.document(doc, nil)
-	if b.err != nil {
-		return nil, b.err
+	var bound *Document
+	used := make(map[string]bool, len(params))
+	err := placed(func(path *Path) error {
+		b := binder{params: params, used: used}
+		bound = b.document(doc, path)
+		return b.err
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		if !b.used[name] {
+		if !used[name] {
 			return nil, &Error{Message: fmt.Sprintf("param %q is not used", shorten(name))}
 		}
 	}

@@ -51,14 +51,34 @@ func position(line, column int) string {
 type Path struct {
 	up    *Path
 	key   string
-	index int // -1: key counts
+	index int  // -1: key counts
+	off   bool // of a walk that keeps no places
 }
 
 // Key is the member called name of what is here.
-func (p *Path) Key(name string) *Path { return &Path{up: p, key: name, index: -1} }
+func (p *Path) Key(name string) *Path {
+	if p != nil && p.off {
+		return p
+	}
+	return &Path{up: p, key: name, index: -1}
+}
 
 // Index is the element i of the list that is here, from 0.
-func (p *Path) Index(i int) *Path { return &Path{up: p, index: i} }
+func (p *Path) Index(i int) *Path {
+	if p != nil && p.off {
+		return p
+	}
+	return &Path{up: p, index: i}
+}
+
+// placed walks without keeping track of places, which nearly always nobody asks for, and once more with them where there
+// is an error to tell.
+func placed(walk func(*Path) error) error {
+	if walk(&Path{off: true}) == nil {
+		return nil
+	}
+	return walk(nil)
+}
 
 // String writes the place as errors name it: where.and[0].left.
 func (p *Path) String() string {
@@ -68,7 +88,7 @@ func (p *Path) String() string {
 }
 
 func (p *Path) write(b *strings.Builder) {
-	if p == nil {
+	if p == nil || p.off {
 		return
 	}
 	p.up.write(b)

@@ -18,12 +18,13 @@ type fastReader struct {
 	line      int32
 	lineStart int
 	json      bool   // the text is valid JSON: tabs and CR are white space, \ud83d\ude00 is one character
-	slab      []node // what room takes from
+	nodes     []node // what room takes from
+	used      int    // of them
 }
 
 // readFast reads a document, or reports false.
 func readFast(text []byte) (*node, bool) {
-	r := fastReader{text: string(text), line: 1, slab: make([]node, len(text)/6)}
+	r := fastReader{text: string(text), line: 1, nodes: make([]node, len(text)/6)}
 	if first := bytes.TrimLeft(text, " \t\r\n"); len(first) > 0 && first[0] == '{' {
 		r.json = json.Valid(text)
 	}
@@ -152,15 +153,23 @@ func (r *fastReader) start(n *node, k kind, depth int) bool {
 	return depth <= MaxDepth
 }
 
-// room is where a collection puts its first nodes: most have three keys at most.
+// room is where a collection puts its first nodes: most have three keys at most. What they left, close takes back.
 func (r *fastReader) room() []node {
 	const usual = 6
-	if len(r.slab) < usual {
+	if len(r.nodes)-r.used < usual {
 		return nil
 	}
-	room := r.slab[:0:usual]
-	r.slab = r.slab[usual:]
-	return room
+	r.used += usual
+	return r.nodes[r.used-usual : r.used-usual : r.used]
+}
+
+// close gives back what a collection took and did not need, when nothing was taken since: it holds scalars only.
+func (r *fastReader) close(n *node) {
+	end := r.used
+	if left := cap(n.items) - len(n.items); end > 0 && left > 0 && cap(n.items) <= end && &n.items[:cap(n.items)][cap(n.items)-1] == &r.nodes[end-1] {
+		n.items = n.items[:len(n.items):len(n.items)]
+		r.used -= left
+	}
 }
 
 func (r *fastReader) blockList(n *node, indent, depth int) bool {

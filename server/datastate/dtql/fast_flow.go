@@ -32,6 +32,7 @@ func (r *fastReader) flow(n *node, k kind, end byte, depth int) bool {
 	r.gap()
 	if r.peek() == end {
 		r.pos++
+		r.close(n)
 		return true
 	}
 	for {
@@ -46,6 +47,7 @@ func (r *fastReader) flow(n *node, k kind, end byte, depth int) bool {
 		switch r.peek() {
 		case end:
 			r.pos++
+			r.close(n)
 			return true
 		case ',':
 			r.pos++

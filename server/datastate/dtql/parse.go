@@ -13,7 +13,11 @@ func Unmarshal(text []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := parseDocument(root, nil)
+	var doc *Document
+	err = placed(func(path *Path) (err error) {
+		doc, err = parseDocument(root, path)
+		return err
+	})
 	if err == nil {
 		err = Validate(doc)
 		locate(root, err)

@@ -11,7 +11,9 @@ import (
 // Validate checks a tree as Unmarshal does, for trees that were never text: names, sources, operators, where lists,
 // nulls, aggregates and stars may stand. It also refuses what databases answer differently or by chance, so that the
 // same document means the same on all of them.
-func Validate(doc *Document) error { return (&validator{}).document(doc, nil, nil, 1) }
+func Validate(doc *Document) error {
+	return placed(func(path *Path) error { return (&validator{}).document(doc, path, nil, 1) })
+}
 
 // A scope holds the sources that fields may name, the nearest document's first.
 type scope struct {
