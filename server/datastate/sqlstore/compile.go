@@ -205,7 +205,7 @@ func (c *compiler) table(s source) {
 func (c *compiler) order(s *scope, doc *dtql.Document, path *dtql.Path) error {
 	named := map[string]bool{}
 	for i, order := range doc.OrderBy {
-		expr := named1(doc.Columns, order.Expr)
+		expr := selected(doc.Columns, order.Expr)
 		if _, constant := expr.(dtql.Value); constant {
 			continue
 		}
@@ -259,8 +259,8 @@ func (c *compiler) key(s *scope, expr dtql.Expr, desc bool, named map[string]boo
 	return nil
 }
 
-// named1 is what a key of the order stands for: a name of the result hides a field of that name.
-func named1(columns []dtql.Column, expr dtql.Expr) dtql.Expr {
+// selected is what a key of the order stands for: a name of the result hides a field of that name.
+func selected(columns []dtql.Column, expr dtql.Expr) dtql.Expr {
 	field, ok := expr.(dtql.Field)
 	if !ok || field.Source != "" {
 		return expr
