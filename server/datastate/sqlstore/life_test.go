@@ -93,7 +93,7 @@ func awaitBusy(t *testing.T, e engine) {
 func TestSlowQueryIsEndedWithItsName(t *testing.T) {
 	for _, e := range engines(t, `CREATE TABLE t (id {int} PRIMARY KEY)`, `INSERT INTO t VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)`) {
 		t.Run(e.name, func(t *testing.T) {
-			store, err := sqlstore.New(sqlstore.Config{Holders: map[string]string{"db": e.dsn}, StatementTimeout: 200 * time.Millisecond})
+			store, err := sqlstore.New(sqlstore.Config{Holders: map[string]string{"db": e.dsn}, StatementTimeout: 1500 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestSlowQueryIsEndedWithItsName(t *testing.T) {
 			}
 			document := "{from: {name: t, joins: [" + joins.String() + "]}, columns: [{aggregate: {function: count, args: [{star: true}]}, as: n}]}"
 			_, err = selectFrom(t.Context(), store, document, 20)
-			if !errors.Is(err, sqlstore.ErrTimeout) || err.Error() != `holder "db": the query took longer than 200ms and was ended` {
+			if !errors.Is(err, sqlstore.ErrTimeout) || err.Error() != `holder "db": the query took longer than 1.5s and was ended` {
 				t.Errorf("got %v, want the timeout with the holder's name", err)
 			}
 			if _, err := selectFrom(t.Context(), store, oneTable, 20); err != nil {

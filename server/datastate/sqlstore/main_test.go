@@ -93,7 +93,13 @@ func writer(t testing.TB, dsn string) *sql.DB {
 		cfg.User, cfg.Net, cfg.Addr, cfg.DBName = u.User.Username(), "unix", u.Query().Get("socket"), u.Path[1:]
 		cfg.Passwd, _ = u.User.Password()
 		cfg.Logger = &mysql.NopLogger{}
-		driver, name = "mysql", cfg.FormatDSN()
+		connector, err := mysql.NewConnector(cfg) // through a DSN the logger would be lost
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := sql.OpenDB(connector)
+		t.Cleanup(func() { _ = db.Close() })
+		return db
 	}
 	db, err := sql.Open(driver, name)
 	if err != nil {

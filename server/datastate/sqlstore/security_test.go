@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"chatwright.dev/tray/server/datastate"
@@ -192,8 +193,8 @@ func TestErrorHasNoSecret(t *testing.T) {
 	for name, dsn := range dsns {
 		holders[strings.ReplaceAll(name, " ", "-")] = dsn
 	}
-	observed := map[string]error{}
-	store, err := sqlstore.New(sqlstore.Config{Holders: holders, Observe: func(holder string, err error) { observed[holder] = err }})
+	var observed sync.Map
+	store, err := sqlstore.New(sqlstore.Config{Holders: holders, Observe: func(holder string, err error) { observed.Store(holder, err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,8 @@ func TestErrorHasNoSecret(t *testing.T) {
 		if !errors.Is(err, sqlstore.ErrUnreachable) || !strings.Contains(err.Error(), fmt.Sprintf("holder %q: cannot be reached: ", name)) {
 			t.Errorf("%s: got %v, want it unreachable, with its name", name, err)
 		}
-		for _, text := range []string{fmt.Sprintf("%v %+v %#v %v", err, err, err, observed[name]), hint.Of(err)} {
+		told, _ := observed.Load(name)
+		for _, text := range []string{fmt.Sprintf("%v %+v %#v %v", err, err, err, told), hint.Of(err)} {
 			if strings.Contains(text, marked) || strings.Contains(text, raw) || strings.Contains(text, "m4rk3d") {
 				t.Errorf("%s: the error says the secret: %s", name, text)
 			}

@@ -42,7 +42,7 @@ type Config struct {
 	// ConnectTimeout bounds the making of a connection. Zero: DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 	// Observe is told, after each query and probe, whether the holder was reached; err is the one that says why not.
-	// It must not block. Nil: nobody is.
+	// It is called from many goroutines at a time and must not block. Nil: nobody is.
 	Observe func(holder string, err error)
 }
 

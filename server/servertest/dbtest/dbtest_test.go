@@ -2,11 +2,13 @@ package dbtest_test
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"net/url"
 	"os"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"chatwright.dev/tray/server/servertest/dbtest"
 )
@@ -22,17 +24,18 @@ func open(t *testing.T, dsn string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver := "pgx"
-	if u.Scheme == "mysql" {
-		cfg := mysql.NewConfig()
-		cfg.User, cfg.Net, cfg.Addr, cfg.DBName = u.User.Username(), "unix", u.Query().Get("socket"), u.Path[1:]
-		cfg.Passwd, _ = u.User.Password()
-		driver, dsn = "mysql", cfg.FormatDSN()
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr, cfg.DBName = u.User.Username(), "unix", u.Query().Get("socket"), u.Path[1:]
+	cfg.Passwd, _ = u.User.Password()
+	cfg.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(cfg)
+	if u.Scheme == "postgres" {
+		connector, err = stdlib.GetDefaultDriver().(driver.DriverContext).OpenConnector(dsn)
 	}
-	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
+	db := sql.OpenDB(connector)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
