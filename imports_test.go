@@ -97,6 +97,13 @@ var layerRules = []layerRule{
 	{from: "server/wholefile", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "*", to: "build/...", except: []string{"build/..."}, reason: "how packages are made is no part of the program"},
 	{from: "build/package", to: "app/...", reason: "it packages what the program says of itself, not what it knows of its source"},
+	{from: "server/datastate/dtql", to: module + "/...", reason: "a language is a library of its own: it knows neither databases nor assertions"},
+	{from: "*", to: "go.yaml.in/yaml/...", except: []string{"server/datastate/dtql"}, reason: "DTQL is the one thing that is YAML here"},
+	{from: "server", to: "server/datastate/sqlstore", reason: "a server that is embedded elsewhere brings no database drivers along; Config.Databases is the way"},
+	{from: "*", to: "github.com/jackc/pgx/...", except: []string{"server/datastate/sqlstore", "server/servertest/dbtest"},
+		reason: "a dialect is one file of sqlstore"},
+	{from: "*", to: "github.com/go-sql-driver/mysql", except: []string{"server/datastate/sqlstore", "server/servertest/dbtest"},
+		reason: "a dialect is one file of sqlstore"},
 }
 
 func TestLayers(t *testing.T) {

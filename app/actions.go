@@ -63,6 +63,7 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
 			a.scout.Ask()
 		}
+		a.askDatabases()
 		return nil
 	case tray.Quit:
 		a.shutdown(nil)

@@ -68,6 +68,8 @@ type app struct {
 	startedAt  time.Time
 
 	settings   atomic.Pointer[settings.Settings]
+	dsns       atomic.Pointer[map[string]string] // of the server that runs, by holder
+	lookAgain  chan struct{}                     // capacity 1: databases that are down are to be asked
 	metrics    *metrics.Store
 	history    *history.Store // nil: none is kept
 	selector   *upstream.Selector

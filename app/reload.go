@@ -55,7 +55,7 @@ func (a *app) reloadOnce(ctx context.Context) {
 			return
 		}
 	}
-	if !sameServer(next, *before) {
+	if !sameServer(next, *before) || !a.sameHolders(&next) {
 		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
 			a.tell(err)
 		}
@@ -72,7 +72,7 @@ func (a *app) reloadOnce(ctx context.Context) {
 
 // check makes a server of the new settings, to throw it away: a mistake in them must not cost the server that runs.
 func (a *app) check(next, before *settings.Settings) error {
-	if sameServer(*next, *before) {
+	if sameServer(*next, *before) && a.sameHolders(next) {
 		return nil
 	}
 	if err := next.CheckFiles(); err != nil {

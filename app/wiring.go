@@ -53,6 +53,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		metrics:    metrics.New(cfg.Settings.MetricsCapacity),
 		selector:   upstream.NewSelector(target),
 		ui:         server.NewUISource(""),
+		lookAgain:  make(chan struct{}, 1),
 		ends:       ends, aborts: aborts,
 	}
 	a.settings.Store(&cfg.Settings)
@@ -119,7 +120,13 @@ func (a *app) controlConfig() control.Config {
 // prepare makes a server from the settings in force. The metrics, the upstream and the page at "/" are the app's, so
 // that they outlive a restart of the server.
 func (a *app) prepare(cut <-chan struct{}) (serveFunc, error) {
-	return a.prepareFrom(a.settings.Load(), cut)
+	now := a.settings.Load()
+	dsns, err := now.Holders()
+	if err != nil {
+		return nil, err
+	}
+	a.dsns.Store(&dsns)
+	return a.prepareFrom(now, cut)
 }
 
 func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFunc, error) {
@@ -154,11 +161,22 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 	if a.librarian != nil {
 		cfg.Studio = a.librarian.State()
 	}
+	look := newLookout(a.board, a.log, a.lookAgain)
+	store, err := Databases(*now, look.observe)
+	if err != nil {
+		return nil, err
+	}
+	if store != nil {
+		cfg.Databases = store
+	}
 	srv, err := server.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return srv.Serve, nil
+	if store == nil {
+		return srv.Serve, nil
+	}
+	return withDatabases(srv.Serve, store, look), nil
 }
 
 // record is told of each call that ended, on the call's goroutine: whoever is told here takes a copy and returns.

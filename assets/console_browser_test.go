@@ -33,6 +33,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { browser.testKeyboard(t) }) // alone: it needs the focus
 	t.Run("page", func(t *testing.T) { browser.testPage(t) })
 	t.Run("without calls", func(t *testing.T) { browser.testWithoutCalls(t) })
+	t.Run("data state", func(t *testing.T) { browser.testData(t) })
 	t.Run("lost", func(t *testing.T) { browser.testLosingTheCompanion(t) })
 	t.Run("looks", func(t *testing.T) { browser.testLooks(t) })
 }

@@ -1,6 +1,7 @@
 package assets_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,12 +27,15 @@ type companion struct {
 	mu      sync.Mutex
 	models  []string
 	status  protocol.Status
-	calls   []protocol.Call     // as the real one, in the order they ended; the id of the last event is their number
-	streams map[chan event]bool // open event streams
-	resumed []string            // the Last-Event-ID that each stream came with
-	bodies  []string            // of chat completions
-	refuse  bool                // event streams get 503
-	refused int                 // how many did
+	calls   []protocol.Call          // as the real one, in the order they ended; the id of the last event is their number
+	streams map[chan event]bool      // open event streams
+	resumed []string                 // the Last-Event-ID that each stream came with
+	bodies  []string                 // of chat completions
+	holders string                   // what GET /datastate/holders answers; "": that there are none
+	answer  func(body string) string // to a query
+	queries []string                 // their content type and body
+	refuse  bool                     // event streams get 503
+	refused int                      // how many did
 }
 
 type event struct {
@@ -92,6 +96,25 @@ func (c *companion) handler() http.Handler {
 			list = append(list, model{id})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": list})
+	})
+	mux.HandleFunc("GET /datastate/holders", func(w http.ResponseWriter, _ *http.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, cmp.Or(c.holders, `{"holders":[]}`))
+	})
+	mux.HandleFunc("POST /datastate/query", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.queries = append(c.queries, r.Header.Get("Content-Type")+" "+string(body))
+		w.Header().Set("Content-Type", "application/json")
+		answer := c.answer(string(body))
+		if answer == "400" {
+			w.WriteHeader(http.StatusBadRequest)
+			answer = `{"error":"query is required"}`
+		}
+		_, _ = io.WriteString(w, answer)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

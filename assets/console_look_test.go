@@ -29,6 +29,10 @@ func (b chromium) testLooks(t *testing.T) {
 		{"empty-narrow", func(*companion) {}, 360, "dark", false},
 		{"notice-dark", playNotices, 1280, "dark", false},
 		{"notice-narrow", playNotices, 360, "light", false},
+		{"data-light", playData, 1280, "light", false},
+		{"data-dark", playData, 1280, "dark", false},
+		{"data-narrow", playData, 360, "light", false},
+		{"data-narrow-dark", playData, 360, "dark", false},
 		{"lost-light", playCalls, 1280, "light", true},
 		{"lost-narrow", playCalls, 360, "dark", true},
 	} {
@@ -40,6 +44,11 @@ func (b chromium) testLooks(t *testing.T) {
 				media("prefers-color-scheme", view.scheme))
 			p.waitFor(`document.querySelector('#calls').hidden !== document.querySelector('#empty').hidden`)
 			p.waitFor(`document.querySelector('#empty').hidden || document.querySelector('#curl').textContent`)
+			if strings.HasPrefix(view.name, "data-") {
+				p.waitFor(`!document.querySelector('#data-ask').hidden`)
+				p.write("#data-example", "1")
+				p.ask("pass")
+			}
 			if view.lost {
 				c.stop()
 				p.waitFor(`!document.querySelector('#lost').hidden`)
@@ -105,5 +114,12 @@ func playCopy(c *companion) {
 	c.change(func(s *protocol.Status) {
 		s.UI = protocol.UI{Source: protocol.UICopy, Version: "0.4.1"}
 		s.Upstream = protocol.Upstream{Name: "Demo model", BaseURL: "demo", Demo: true, Reach: protocol.ReachOK}
+	})
+}
+
+func playData(c *companion) {
+	c.locked(func() {
+		c.holders = twoHolders
+		c.answer = func(string) string { return threeRows }
 	})
 }

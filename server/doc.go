@@ -7,7 +7,8 @@
 //	GET     /metrics               the last calls, a bare JSON array, oldest first; or text for Prometheus, by Accept
 //	POST    /v1/chat/completions   what {upstream}/chat/completions answers, byte for byte, metered as it passes
 //	GET     /v1/models             what {upstream}/models answers
-//	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations
+//	POST    /datastate/query       {"verdict","rows","detail"}: does the stored data meet the expectations; "evidence" on request
+//	GET     /datastate/holders     the databases and fixtures by name, with their kinds and whether they answer
 //	GET     /console/events        server-sent events: "status" (protocol.Status) and "calls" (protocol.CallsPage)
 //	GET     /studio/version        {"version","sha256","uiContract","installedAt","source"} of the copy at "/"; 404 without one
 //	GET     /studio/status         protocol.StudioStatus: how far an update is
@@ -31,7 +32,7 @@
 //	guard.go        who may call; origin.go parses              datastate   assertions on stored data
 //	events.go       the event stream of the console             studio      the offline copy of Studio
 //	ui.go           what "/" serves; csp.go, mime.go, gzip.go   control     the control socket, with client and protocol
-//	datastate.go    /datastate/query; fixtures.go, its store    watch       a value whose readers are woken
+//	datastate.go    /datastate/query; holders.go, its stores    watch       a value whose readers are woken
 //	daemon.go       the detached process; pidfile.go            hint        errors that name the way out
 //	                                                            history     the calls of ninety days, in SQLite
 //	                                                            session     conversations with models, event by event

@@ -81,7 +81,7 @@ func TestQueryVerdicts(t *testing.T) {
 func TestQueryWithoutStore(t *testing.T) {
 	r := servertest.Start(t, server.Config{})
 	ask(t, r, "POST", "/datastate/query", `{"query": "q", "expectations": [{"type": "empty"}]}`).wants(t, 200,
-		`{"verdict":"unsupported","rows":null,"detail":"no data-state store is configured on this server: start it with --datastate-fixtures FILE"}`+"\n")
+		`{"verdict":"unsupported","rows":null,"detail":"no data-state store is configured on this server: start it with --datastate NAME=DSN or --datastate-fixtures FILE"}`+"\n")
 	const types = ` (want one of: nonEmpty, empty, exactRowCount, minRowCount, maxRowCount, rowContains, exactRows, all)`
 	for name, c := range map[string]struct{ body, want string }{
 		"no query":          {`{}`, `query is required`},

@@ -26,6 +26,7 @@ func (s *Server) table() map[string]route {
 		"/v1/chat/completions": {http.MethodPost, s.proxy.ChatCompletions()},
 		"/v1/models":           {http.MethodGet, s.proxy.Models()},
 		"/datastate/query":     {http.MethodPost, http.HandlerFunc(s.serveQuery)},
+		"/datastate/holders":   {http.MethodGet, http.HandlerFunc(s.serveHolders)},
 		"/console/events":      {http.MethodGet, http.HandlerFunc(s.serveEvents)},
 		"/studio/version":      {http.MethodGet, http.HandlerFunc(s.serveStudioVersion)},
 		"/studio/status":       {http.MethodGet, http.HandlerFunc(s.serveStudioStatus)},

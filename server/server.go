@@ -72,8 +72,10 @@ type Config struct {
 	UI *UISource
 	// Studio is the state of the offline copy, for GET /studio/status. Nil: the route answers 404.
 	Studio *watch.Value[protocol.StudioStatus]
-	// DataState answers /datastate/query instead of a fixtures file. Nil: FixturesPath.
+	// DataState answers /datastate/query instead of fixtures and databases, and is not listed. Nil: FixturesPath, Databases.
 	DataState *datastate.Runner
+	// Databases answer /datastate/query beside the fixtures. They outlive the server. Nil: there are none.
+	Databases Databases
 	// Grace is how long calls in flight may go on when Serve ends. Zero: DefaultGrace.
 	Grace time.Duration
 	// Abort, once closed, ends what is left of the grace. Nil: never.
@@ -104,6 +106,7 @@ type Server struct {
 	console    map[string]consoleFile
 	proxy      *proxy.Proxy
 	data       *datastate.Runner // nil: no store
+	holders    *holderStore      // nil: there are none that could be listed
 	started    time.Time
 	grace      time.Duration
 	abort      <-chan struct{}
@@ -165,21 +168,6 @@ func (s *Server) prepareUpstream(cfg Config) error {
 		target.Transport = cfg.HTTPClient.Transport
 	}
 	s.upstream = upstream.NewSelector(target)
-	return nil
-}
-
-func (s *Server) prepareData(cfg Config) error {
-	if cfg.FixturesPath == "" {
-		return nil
-	}
-	if s.data != nil {
-		return errors.New("making the server: both FixturesPath and DataState are set")
-	}
-	store, err := LoadFixturesFile(cfg.FixturesPath)
-	if err != nil {
-		return err
-	}
-	s.data = datastate.NewRunner(store, store.Handles(), datastate.Limits{})
 	return nil
 }
 

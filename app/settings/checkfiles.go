@@ -18,6 +18,9 @@ func (s Settings) CheckFiles() error {
 	if err := checkIs(s.DatastateFixtures, "a file", fs.FileMode.IsRegular); err != nil {
 		return blame(s.Source("datastate-fixtures"), err)
 	}
+	if _, err := s.Holders(); err != nil {
+		return err
+	}
 	if err := checkIs(s.UIDir, "a folder", fs.FileMode.IsDir); err != nil {
 		return blame(s.Source("ui-dir"), err)
 	}

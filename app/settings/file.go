@@ -51,7 +51,7 @@ func parseFile(data []byte, name, folder string) (map[string]value, error) {
 	lines := linesOf(data)
 	known := make(map[string]entry)
 	for _, e := range entries() {
-		if e.Key != "" {
+		if e.Key != "" && e.kind != kindHolder {
 			known[e.Key] = e
 		}
 	}
@@ -59,6 +59,17 @@ func parseFile(data []byte, name, folder string) (map[string]value, error) {
 	flat := flatten("", tree)
 	for _, key := range sortedByLine(flat, lines) {
 		source := Source{Kind: FromFile, Name: name, Line: lines[key]}
+		if isHolderKey(key) {
+			text, ok := flat[key].(string)
+			if !ok {
+				return nil, blame(source, hint.With(fmt.Errorf("%s has a value of the wrong type", clip(key)), holderWay))
+			}
+			values[key] = value{[]string{text}, source, folder}
+			continue
+		}
+		if key == "datastate" || strings.HasPrefix(key, "datastate.") {
+			return nil, blame(source, hint.With(fmt.Errorf("unknown setting %q", clip(key)), holderWay))
+		}
 		e, ok := known[key]
 		if !ok {
 			return nil, blame(source, unknownKey(key, known))

@@ -78,7 +78,10 @@ func Markdown() string {
 			flag = ""
 		}
 		usage := strings.ReplaceAll(s.Usage, "|", "\\|")
-		if s.Repeatable {
+		switch {
+		case s.Key == HolderKey:
+			usage += "; repeatable, with commas in the environment, a table for each in the file"
+		case s.Repeatable:
 			usage += "; repeatable, with commas in the environment, a list in the file"
 		}
 		b.WriteString("| " + strings.Join([]string{code(flag), code(s.Env), code(s.Key), code(s.Default), usage}, " | ") + " |\n")

@@ -18,8 +18,9 @@ import (
 // Settings are the values in force. Files and folders are absolute.
 type Settings struct {
 	Addr              string
-	Upstream          string // base URL, or "demo"
-	DatastateFixtures string // file; "" none
+	Upstream          string            // base URL, or "demo"
+	Datastate         map[string]Holder // the databases by name
+	DatastateFixtures string            // file; "" none
 	AllowOrigins      []string
 	AllowHosts        []string
 	UIDir             string // folder; "" none
@@ -110,6 +111,12 @@ func Load(in Input) (Settings, error) {
 	}
 	s := Settings{sources: make(map[string]Source)}
 	for _, e := range entries() {
+		if e.kind == kindHolder {
+			if err := e.addHolders(&s, in, file); err != nil {
+				return Settings{}, err
+			}
+			continue
+		}
 		v, err := e.find(in, file)
 		if err != nil {
 			return Settings{}, err
@@ -160,12 +167,9 @@ func (s Settings) Source(name string) Source {
 
 // find asks the sources, strongest first. A variable that is set to nothing counts as not set, as usual.
 func (e entry) find(in Input, file map[string]value) (value, error) {
-	folder := in.Dir
-	if folder == "" {
-		var err error
-		if folder, err = os.Getwd(); err != nil {
-			return value{}, fmt.Errorf("finding the working folder: %w", err)
-		}
+	folder, err := in.folder()
+	if err != nil {
+		return value{}, err
 	}
 	if in.Flag != nil && !e.NoFlag {
 		if texts, set := in.Flag(e.Name); set {
@@ -185,6 +189,18 @@ func (e entry) find(in Input, file map[string]value) (value, error) {
 		v.texts = []string{e.Default}
 	}
 	return v, nil
+}
+
+// folder is where relative paths of flags and environment start.
+func (in Input) folder() (string, error) {
+	if in.Dir != "" {
+		return in.Dir, nil
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the working folder: %w", err)
+	}
+	return folder, nil
 }
 
 func (e entry) splitEnv(text string) []string {

@@ -137,7 +137,7 @@ func everything() map[string][]string {
 		"ui-url": {"http://x.test/ui"}, "ui-key": {aKey}, "ui-check": {"0s"}, "allow-remote": {"true"}, "remote-token-file": {"/token"}, "upstream-timeout": {"90s"},
 		"max-body": {"1MiB"}, "meter-usage": {"on"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
-		"otlp-endpoint": {"localhost:4318"},
+		"otlp-endpoint": {"localhost:4318"}, "datastate": {"shop=sqlite:/shop.db", "crm=postgres://ada@db.test/crm"},
 	}
 }
 
@@ -146,6 +146,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 	var flags []string
 	env := make(map[string]string)
 	var file strings.Builder
+	var tables string // which end a file
 	for _, s := range settings.Table() {
 		texts, ok := values[s.Name]
 		if !ok {
@@ -159,6 +160,8 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 			continue
 		}
 		switch {
+		case s.Key == settings.HolderKey:
+			tables = "[datastate.shop]\ndsn = \"sqlite:/shop.db\"\n[datastate.crm]\ndsn = \"postgres://ada@db.test/crm\"\n"
 		case s.Repeatable:
 			file.WriteString(s.Key + " = [\"" + strings.Join(texts, "\", \"") + "\"]\n")
 		case s.Name == "meter-usage":
@@ -173,7 +176,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 	}
 	flags = slices.DeleteFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--parent-pid") })
 
-	for name, from := range map[string]sources{"flags": {flags: flags}, "environment": {env: env}, "file": {file: file.String()}} {
+	for name, from := range map[string]sources{"flags": {flags: flags}, "environment": {env: env}, "file": {file: file.String() + tables}} {
 		t.Run(name, func(t *testing.T) {
 			got := load(t, from)
 			for _, s := range settings.Table() {
@@ -198,6 +201,10 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 			case "file":
 				want.StateDir, want.ControlSocket, want.NoBrowser, want.ParentPID = "", "", false, 0
 			}
+			if dsns, err := got.Holders(); err != nil || len(dsns) != 2 || dsns["shop"] != "sqlite:/shop.db" || dsns["crm"] != "postgres://ada@db.test/crm" {
+				t.Errorf("datastate: got %v and %v", dsns, err)
+			}
+			want.Datastate = got.Datastate
 			sameFields(t, got, want)
 		})
 	}

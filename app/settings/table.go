@@ -36,6 +36,7 @@ const (
 	kindNumber   kind = "number"
 	kindDuration kind = "duration"
 	kindSize     kind = "size"
+	kindHolder   kind = "holder"
 )
 
 // entry is a Setting with how its text becomes a value. set is called once for each value of a repeatable one.
@@ -72,6 +73,9 @@ func serverEntries() []entry {
 		{Setting{Name: "upstream", Env: "CHATWRIGHT_SERVER_UPSTREAM", Key: "upstream", Default: server.DefaultUpstreamBaseURL, Arg: "url",
 			Usage: `base URL of the model server, or "demo" for the built-in model`},
 			kindText, setUpstream},
+		{Setting{Name: "datastate", Env: "CHATWRIGHT_SERVER_DATASTATE", Key: HolderKey, Arg: "name=dsn", Repeatable: true,
+			Usage: "a database that data-state queries may name: sqlite:PATH, postgres://… or mysql://…"},
+			kindHolder, nil}, // its sources add up: see addHolders
 		{Setting{Name: "datastate-fixtures", Env: "CHATWRIGHT_SERVER_DATASTATE_FIXTURES", Key: "datastate-fixtures", Arg: "file",
 			Usage: "recorded answers to data-state queries"},
 			kindPath, func(s *Settings, text string) error { s.DatastateFixtures = text; return nil }},

@@ -1,7 +1,8 @@
-// The console: one event stream in, one page out. Nothing here asks the companion to do anything.
+// The console: one event stream in, one page out. What it asks the companion to do is at most to read: see data.js.
 
 import { CallsTable } from './calls.js'
 import { enableCopying } from './copy.js'
+import { DataState } from './data.js'
 import { byId, label, setText } from './dom.js'
 import { baseURL, makeTiles, showPhase, showStatus } from './overview.js'
 import { follow } from './stream.js'
@@ -17,6 +18,7 @@ makeTiles()
 showPhase(connecting)
 
 const calls = new CallsTable()
+const data = new DataState()
 let origin // which run of the companion the page shows
 let callsCame = false
 let latest
@@ -31,6 +33,7 @@ const restart = follow('/console/events', {
       origin = from
       restart()
     }
+    if (from !== origin) data.refresh() // each run has holders of its own
     origin = from
     setLost(false)
     showStatus(status)

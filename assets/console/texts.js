@@ -31,6 +31,21 @@ export const texts = {
   callsOrder: 'Newest first, at most 200',
   empty: 'No calls yet. Open Studio, or try:',
   curl: 'A command that makes a call',
+
+  data: 'Data state',
+  dataHint: 'Read-only queries on your databases',
+  dataNone: 'No database is configured. Start with one, and ask here what is stored in it:',
+  dataNoneCommand: '--datastate shop=sqlite:./shop.db',
+  dataHolder: 'Holder',
+  dataExample: 'Example',
+  dataChoose: 'Choose…',
+  dataQuery: 'Query (DTQL)',
+  dataParams: 'Params (JSON)',
+  dataExpect: 'Expect',
+  dataCount: 'Number of rows',
+  dataRun: 'Run',
+  dataRunKeys: 'Ctrl Enter',
+  dataRows: 'Rows',
 }
 
 // The phases of the companion: the word, and the shape and tone that say the same.
@@ -111,6 +126,88 @@ export const columns = {
   finish: 'Finish',
   error: 'Error',
 }
+
+// Data state.
+export const dataTexts = {
+  expectations: {
+    none: 'nothing',
+    nonEmpty: 'some row',
+    empty: 'no row',
+    exactRowCount: 'exactly',
+    minRowCount: 'at least',
+    maxRowCount: 'at most',
+  },
+  badParams: 'The params are no JSON object, such as {"space": "family"}.',
+  noAnswer: 'The companion did not answer.',
+}
+
+export const dataVerdicts = {
+  pass: { word: 'pass', shape: 'check', tone: 'good', why: 'The query ran, and all that was expected holds.' },
+  fail: { word: 'fail', shape: 'cross', tone: 'bad' },
+  unsupported: { word: 'unsupported', shape: 'bar', tone: 'calm', why: 'This says nothing about the data.' },
+  none: { word: 'not asked', shape: 'ring', tone: 'calm' },
+  notYet: { word: 'not asked yet', shape: 'ring', tone: 'calm' },
+}
+
+export const holderReaches = {
+  ok: { word: 'reachable', shape: 'dot', tone: 'plain' },
+  down: { word: 'not reachable', shape: 'cross', tone: 'bad' },
+  unknown: { word: 'unknown', shape: 'ring', tone: 'calm', why: 'Not asked yet.' },
+}
+
+const kinds = { sqlite: 'SQLite', postgres: 'PostgreSQL', mysql: 'MySQL', fixtures: 'fixtures' }
+export const holderText = (name, kind) => `${name} · ${kinds[kind] ?? kind}`
+
+export function rowsText(shown, total, collation) {
+  const rows = total === 1 ? '1 row' : `${total.toLocaleString('en')} rows`
+  const text = shown < total ? `${shown} of ${rows}` : rows
+  return collation ? `${text} · texts compare by ${collation}` : text
+}
+
+export const dataExamples = [
+  { name: 'First rows', query: 'from: {name: lists}\nlimit: 10\n' },
+  {
+    name: 'Conditions and order',
+    query: `from: {name: lists, alias: l}
+where:
+  and:
+    - {op: '==', left: {field: space_id}, right: {param: space}}
+    - {op: In, left: {field: status}, right: {values: [active, done]}}
+orderBy:
+  - {field: title}
+  - {field: updated_at, desc: true}
+limit: 10
+`,
+    params: '{"space": "family"}',
+  },
+  {
+    name: 'Two tables',
+    query: `from:
+  name: lists
+  alias: l
+  joins:
+    - type: left
+      from: {name: items, alias: i}
+      on: [{op: '==', left: {field: id, source: l}, right: {field: list_id, source: i}}]
+columns:
+  - {field: title, source: l, as: list}
+  - {field: title, source: i, as: item}
+limit: 10
+`,
+  },
+  {
+    name: 'Count by group',
+    query: `from: {name: items}
+groupBy:
+  - {field: list_id}
+orderBy:
+  - {field: count, desc: true}
+columns:
+  - {field: list_id}
+  - {aggregate: {function: count, args: [{star: true}]}, as: count}
+`,
+  },
+]
 
 export const units = { ms: 'ms', s: 's', min: 'min', h: 'h', speed: 'tok/s', percent: '%' }
 export const neverReached = 'The upstream was never reached.'

@@ -179,7 +179,7 @@ func TestConsoleShowsRealCalls(t *testing.T) {
 		c.chat(aCall)
 		rows := evaluate(tab, t, strings.ReplaceAll(`(async () => {
 			for (;;) {
-				const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.innerText);
+				const rows = [...document.querySelectorAll('#calls tbody tr')].map((row) => row.innerText);
 				if (rows.length === N) return rows.join('|');
 				await new Promise((done) => setTimeout(done, 20));
 			}

@@ -20,6 +20,7 @@ const (
 	exitUsage          = 2
 	exitNotRunning     = 3
 	exitAlreadyRunning = 4
+	exitUnsupported    = 5
 	exitInterrupted    = 130
 )
 

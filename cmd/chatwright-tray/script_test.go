@@ -15,7 +15,7 @@ import (
 // TestMain lets this test binary stand for the program itself: a script that runs "chatwright-tray", and the daemon
 // that such a run starts, are this binary under that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"chatwright-tray": main})
+	testscript.Main(m, map[string]func(){"chatwright-tray": main, "make-db": makeDatabaseMain})
 }
 
 // TestScripts runs the scripts in testdata/script: each is a user at a shell with a home of his own.

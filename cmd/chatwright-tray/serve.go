@@ -27,6 +27,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	if err != nil {
 		return err
 	}
+	c.warnVisible(now)
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the working folder: %w", err)

@@ -123,6 +123,7 @@ func (c *cli) start(ctx context.Context, how plan) error {
 	if err != nil {
 		return err
 	}
+	c.warnVisible(now)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	daemon, found, err := waitForPlace(ctx, where)

@@ -59,6 +59,9 @@ type Normalization struct {
 	SortKeys []string
 	// ExcludedFields leave the comparison (and the order), but never the evidence: timestamps, generated ids.
 	ExcludedFields []string
+	// KeepOrder leaves rows as the query orders them, for a person who asked for an order and wants to see it. A query
+	// that orders nothing, and SortKeys, are not touched by it. Whether rows are as expected never depends on their order.
+	KeepOrder bool
 }
 
 // Assertion is one claim about stored data.
@@ -68,7 +71,8 @@ type Assertion struct {
 	Query         Query
 	Normalization Normalization
 	Redact        []string    // fields, at any depth, whose values never leave: evidence and our failure texts show RedactedValue
-	Expect        Expectation // nil: that the query runs is enough
+	Claims        []Claim     // all have to hold; of a Selector, those about the number of rows hold for all there are
+	Expect        Expectation // looked at after Claims, and only with all rows; nil: nothing more is wanted
 }
 
 // What Run, RunAll and Gate fail with, wrapped with the particulars. The texts are part of the wire contract.

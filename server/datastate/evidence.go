@@ -8,16 +8,21 @@ import (
 // RedactedValue stands where a redacted field's value was; the field itself stays visible.
 const RedactedValue = "«redacted»"
 
-// Limits bound the preview that evidence carries. Expectations always see all rows.
+// Limits bound the preview that evidence carries, and with it what is read of a database. An Executor that gives all
+// rows has all of them judged. Of a Selector one row is read beyond the preview, to know that there are more, and the
+// total is counted by the database. An expectation about the rows themselves has up to Compared of them read, and never
+// claims anything about those that it did not see: it fails and says so.
 type Limits struct {
-	Rows   int // 0: DefaultRows
-	Fields int // of each row; 0: DefaultFields. Fields beyond it are dropped in alphabetical order
+	Rows     int // 0: DefaultRows
+	Fields   int // of each row; 0: DefaultFields. Fields beyond it are dropped in alphabetical order
+	Compared int // 0: DefaultCompared. Less than Rows counts as Rows
 }
 
 // The limits where none are given.
 const (
-	DefaultRows   = 20
-	DefaultFields = 20
+	DefaultRows     = 20
+	DefaultFields   = 20
+	DefaultCompared = 1000
 )
 
 func (l Limits) orDefault() Limits {
@@ -27,6 +32,10 @@ func (l Limits) orDefault() Limits {
 	if l.Fields <= 0 {
 		l.Fields = DefaultFields
 	}
+	if l.Compared <= 0 {
+		l.Compared = DefaultCompared
+	}
+	l.Compared = max(l.Compared, l.Rows)
 	return l
 }
 
@@ -45,6 +54,7 @@ type Evidence struct {
 	Preview         []Row           `json:"preview"`   // null: the query did not run; empty: it gave no rows
 	RedactedFields  []string        `json:"redactedFields,omitempty"`
 	ExcludedFields  []string        `json:"excludedFields,omitempty"`
+	Collation       string          `json:"collation,omitempty"` // by which the database compared texts, where that is known
 }
 
 // preview copies the first rows within the limits, redacted.

@@ -14,7 +14,9 @@ type rowset struct {
 
 // arrange puts rows in canonical order without touching them: by the sort keys, then by canonical JSON. Excluded fields
 // decide nothing but the order of rows that are otherwise equal, so a changing timestamp does not reorder evidence.
-func arrange(rows []Row, by Normalization) rowset {
+//
+// ordered says that the rows came in an order that was asked for.
+func arrange(rows []Row, by Normalization, ordered bool) rowset {
 	type keyed struct {
 		compared, full Row
 		keys           []any
@@ -40,7 +42,11 @@ func arrange(rows []Row, by Normalization) rowset {
 		}
 		list[i] = k
 	}
+	keep := by.KeepOrder && ordered && len(by.SortKeys) == 0
 	slices.SortStableFunc(list, func(a, b keyed) int {
+		if keep {
+			return 0
+		}
 		for i := range a.keys {
 			if order := compareValues(a.keys[i], b.keys[i]); order != 0 {
 				return order

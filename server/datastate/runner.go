@@ -62,21 +62,39 @@ func (r *Runner) run(ctx context.Context, a Assertion, hide fieldSet, e *Evidenc
 		return err
 	}
 	e.Holder = holder
-	rows, err := r.executor.Execute(ctx, r.handles[holder], Query{DTQL: e.Query, Params: a.Query.Params})
+	most := max(r.limits.Rows, sees(a.Claims, r.limits))
+	if a.Expect != nil { // what it looks at nobody knows
+		most = r.limits.Compared
+	}
+	result, err := r.query(ctx, holder, Query{DTQL: e.Query, Params: a.Query.Params}, most)
 	if err != nil {
 		return fmt.Errorf("datastate: query execution failed: %w", err)
 	}
-	set := arrange(rows, a.Normalization)
-	e.TotalRows = len(rows)
+	if result.Canonical != "" {
+		e.Query = result.Canonical
+	}
+	set := arrange(result.Rows, a.Normalization, result.Ordered)
+	e.TotalRows, e.Collation = result.Total, result.Collation
 	e.Preview, e.Truncated = preview(set.full, r.limits, hide)
 	e.ReturnedRows = len(e.Preview)
-	if a.Expect == nil {
-		return nil
-	}
-	if err := a.Expect(set.compared); err != nil {
+	e.Truncated = e.Truncated || result.unread() > 0
+	if err := a.judge(set.compared, result); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrAssertionFailed, a.Name, redactError(err, hide))
 	}
 	return nil
+}
+
+func (a Assertion) judge(rows []Row, result Result) error {
+	if err := judge(a.Claims, rows, result.Total); err != nil {
+		return err
+	}
+	switch {
+	case a.Expect == nil:
+		return nil
+	case result.unread() > 0:
+		return errUnread(len(rows), result.Total)
+	}
+	return a.Expect(rows)
 }
 
 // redactError takes the redacted values out of the texts that this package writes. An expectation of the caller's own
