@@ -30,9 +30,14 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/internal/localsock"
+	"chatwright.dev/tray/server/policy"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/session"
 	"chatwright.dev/tray/server/watch"
 )
+
+// Builder makes the session that a client asks for.
+type Builder func(req protocol.CreateSessionRequest) (*session.Session, error)
 
 // Config says what a Server answers with and whom it asks. SocketPath, InstanceID and Status are required.
 type Config struct {
@@ -59,6 +64,21 @@ type Config struct {
 	Server func(ctx context.Context, action protocol.ServerAction) error
 	// Studio keeps the offline copy of Studio. Nil: its routes answer 404.
 	Studio Studio
+	// Manager holds the sessions. Nil: one over the records of RecordDir, if that names a folder; otherwise the routes of
+	// sessions answer 404.
+	Manager *session.Manager
+	// Build makes the session that POST /v1/sessions asks for. Its errors may be made with Refuse. Nil: Manager.Create.
+	Build Builder
+	// MaxSessions bounds the live sessions. Zero: 1,000.
+	MaxSessions int
+	// DefaultMode is the sandbox of sessions that ask for none. Zero: policy.ReadOnly.
+	DefaultMode policy.SandboxMode
+	// DefaultPolicy says when the user of a session is asked. Zero: policy.AskOnRequest.
+	DefaultPolicy policy.ApprovalPolicy
+	// RecordDir is where recorded sessions are read from when there is no Manager. "": nowhere.
+	RecordDir string
+	// Specs finds the folders of a workspace that hold specifications. Nil: there are none.
+	Specs func(ctx context.Context, workspace string) []protocol.SpecFolder
 	// PingEvery is the time between two pings on a quiet event stream. Zero: 15 s.
 	PingEvery time.Duration
 	// Grace is how long requests in flight may take to finish once Serve's ctx has ended. Zero: 5 s.

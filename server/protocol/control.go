@@ -76,16 +76,24 @@ type Error struct {
 // ErrorCode is a stable word that programs decide on.
 type ErrorCode string
 
-// The error codes of the routes so far, with the HTTP status each comes with.
+// The error codes, with the HTTP status each comes with.
 const (
-	CodeInvalidInput  ErrorCode = "invalid_input"      // 400
-	CodeForbidden     ErrorCode = "forbidden"          // 403
-	CodeNotFound      ErrorCode = "not_found"          // 404
-	CodeMethod        ErrorCode = "method_not_allowed" // 405
-	CodeWrongInstance ErrorCode = "wrong_instance"     // 409
-	CodeConflict      ErrorCode = "conflict"           // 409
-	CodeTooLarge      ErrorCode = "too_large"          // 413
-	CodeInternal      ErrorCode = "internal"           // 500
-	CodeUpdateFailed  ErrorCode = "update_failed"      // 502: the release cannot be had, or is refused
-	CodeCancelled     ErrorCode = "cancelled"          // 409: by another request
+	CodeInvalidInput     ErrorCode = "invalid_input"             // 400
+	CodeWorkspace        ErrorCode = "workspace_invalid"         // 400
+	CodeForbidden        ErrorCode = "forbidden"                 // 403
+	CodeNotFound         ErrorCode = "not_found"                 // 404
+	CodeSessionNotFound  ErrorCode = "session_not_found"         // 404
+	CodeMethod           ErrorCode = "method_not_allowed"        // 405
+	CodeWrongInstance    ErrorCode = "wrong_instance"            // 409
+	CodeConflict         ErrorCode = "conflict"                  // 409
+	CodeTurnActive       ErrorCode = "turn_already_active"       // 409
+	CodeNoActiveTurn     ErrorCode = "no_active_turn"            // 409
+	CodeApprovalResolved ErrorCode = "approval_already_resolved" // 409
+	CodeApprovalExpired  ErrorCode = "approval_expired"          // 410
+	CodeEventsExpired    ErrorCode = "events_expired"            // 410
+	CodeTooLarge         ErrorCode = "too_large"                 // 413
+	CodeInternal         ErrorCode = "internal"                  // 500
+	CodeMaxSessions      ErrorCode = "max_sessions_reached"      // 503
+	CodeUpdateFailed     ErrorCode = "update_failed"             // 502: the release cannot be had, or is refused
+	CodeCancelled        ErrorCode = "cancelled"                 // 409: by another request
 )
