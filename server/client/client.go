@@ -177,7 +177,7 @@ func (c *Client) post(ctx context.Context, path string, body, answer any) error 
 // roundTrip sends one request and decodes the answer into answer, unless that is nil. Members that we do not know are
 // ignored: the daemon may be newer.
 func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte, answer any) error {
-	resp, err := c.send(ctx, method, path, body)
+	resp, err := c.send(ctx, method, path, "application/json", body)
 	if err != nil {
 		return err
 	}
@@ -199,12 +199,13 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 }
 
 // send returns a successful answer whose body is still to be read, or an error.
-func (c *Client) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
 	// The host is of no consequence: the socket was chosen already.
 	req, err := http.NewRequestWithContext(ctx, method, "http://chatwright"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("asking the daemon: %w", err)
 	}
+	req.Header.Set("Accept", accept)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -320,7 +320,7 @@ func FuzzReadEvents(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream string) {
 		total := 0
-		err := client.ReadEvents(strings.NewReader(stream), func(data []byte) error {
+		err := client.ReadEvents(strings.NewReader(stream), func(_ string, data []byte) error {
 			if len(data) == 0 || data[len(data)-1] != '\n' {
 				t.Errorf("data %q, want at least one line", data)
 			}

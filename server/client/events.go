@@ -25,9 +25,28 @@ const (
 // it connects again, waiting longer each time, since a daemon that restarts comes back. Each loss is told to lost, if
 // that is not nil, once.
 func (c *Client) StatusEvents(ctx context.Context, f func(protocol.Status) error, lost func(error)) error {
+	return stay(ctx, lost, func() (got bool, err error) {
+		err = c.stream(ctx, "/v1/status/events", nil, func(_ string, data []byte) error {
+			var state protocol.Status
+			if err := json.Unmarshal(data, &state); err != nil {
+				return fmt.Errorf("decoding a status event: %w", err)
+			}
+			got = true
+			if err := f(state); err != nil {
+				return callerError{err}
+			}
+			return nil
+		})
+		return got, err
+	})
+}
+
+// stay calls follow again and again, until ctx ends, the caller's own func wants no more, or the daemon refuses. got says
+// whether a stream was worth the name: until the first was, failing is the end.
+func stay(ctx context.Context, lost func(error), follow func() (got bool, err error)) error {
 	wait := firstRetry
 	for connected := false; ; {
-		got, err := c.followStatus(ctx, f)
+		got, err := follow()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -57,34 +76,30 @@ func (c *Client) StatusEvents(ctx context.Context, f func(protocol.Status) error
 // errStreamEnded is how a stream ends that was not broken: the daemon stops.
 var errStreamEnded = errors.New("the daemon ended the event stream")
 
-// callerError is an error of the caller's own func.
+// callerError ends the following of streams for good, with the error in it, which may be nil.
 type callerError struct{ error }
 
-// followStatus reads one stream to its end. got says whether a state came.
-func (c *Client) followStatus(ctx context.Context, f func(protocol.Status) error) (got bool, err error) {
-	resp, err := c.send(ctx, http.MethodGet, "/v1/status/events", nil)
+func (e callerError) Error() string { return fmt.Sprint(e.error) }
+
+// stream reads one stream to its end. open is called once it has begun, if it is not nil.
+func (c *Client) stream(ctx context.Context, path string, open func(), f func(name string, data []byte) error) error {
+	resp, err := c.send(ctx, http.MethodGet, path, "text/event-stream", nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	err = readEvents(resp.Body, func(data []byte) error {
-		var state protocol.Status
-		if err := json.Unmarshal(data, &state); err != nil {
-			return fmt.Errorf("decoding a status event: %w", err)
-		}
-		got = true
-		if err := f(state); err != nil {
-			return callerError{err}
-		}
-		return nil
-	})
-	return got, err
+	if open != nil {
+		open()
+	}
+	return readEvents(resp.Body, f)
 }
 
-// readEvents calls f with the data of each server-sent event. An event whose final blank line did not come is not one.
-func readEvents(r io.Reader, f func(data []byte) error) error {
+// readEvents calls f with the name and the data of each server-sent event. An event whose final blank line did not come
+// is not one.
+func readEvents(r io.Reader, f func(name string, data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxAnswer)
+	var name string
 	var data []byte
 	for lines.Scan() {
 		line := lines.Bytes()
@@ -93,13 +108,19 @@ func readEvents(r io.Reader, f func(data []byte) error) error {
 			data = append(data, '\n')
 			continue
 		}
-		if len(line) > 0 || len(data) == 0 { // a comment, another field, or the end of nothing
+		if value, ok := bytes.CutPrefix(line, []byte("event:")); ok {
+			name = string(bytes.TrimPrefix(value, []byte(" ")))
 			continue
 		}
-		if err := f(data); err != nil {
-			return err
+		if len(line) > 0 { // a comment, or another field
+			continue
 		}
-		data = data[:0]
+		if len(data) > 0 {
+			if err := f(name, data); err != nil {
+				return err
+			}
+		}
+		name, data = "", data[:0]
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("reading events: %w", err)

@@ -105,18 +105,3 @@ func (c *Client) Events(ctx context.Context, id string, from uint64) (protocol.E
 }
 
 func sessionPath(id, rest string) string { return "/v1/sessions/" + url.PathEscape(id) + rest }
-
-// Follower is told what happens in a session.
-type Follower struct {
-	// Event is called with each event, in order and without a gap, whatever was lost on the way. Its error ends Follow.
-	Event func(protocol.Event) error
-	// Lost is told why the stream broke, once for each time; Follow connects again by itself. Nil: nobody is told.
-	Lost func(error)
-	// Trouble is told that nothing can be recorded at present, so that what happens cannot be shown. Nil: nobody is.
-	Trouble func(protocol.Error)
-}
-
-// Follow tells f of a session's events from the one numbered from on (0: from the first), and of what comes. It ends
-// with nil when the session has ended and everything was told, with the error of f.Event, or with that of ctx. When the
-// first attempt to connect fails, it returns why; after that a loss is not the end: it connects again where it was.
-func (c *Client) Follow(ctx context.Context, id string, from uint64, f Follower) error { panic("not yet") }

@@ -36,9 +36,6 @@ import (
 	"chatwright.dev/tray/server/watch"
 )
 
-// Builder makes the session that a client asks for.
-type Builder func(req protocol.CreateSessionRequest) (*session.Session, error)
-
 // Config says what a Server answers with and whom it asks. SocketPath, InstanceID and Status are required.
 type Config struct {
 	SocketPath string
@@ -104,6 +101,7 @@ const (
 type Server struct {
 	cfg    Config
 	routes map[string]route
+	places places
 
 	stopping chan struct{} // closed when streams must end
 	cut      chan struct{} // closed when the grace is over
@@ -126,6 +124,7 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
+	cfg = withSessions(cfg)
 	s := &Server{
 		cfg:      cfg,
 		stopping: make(chan struct{}),
@@ -134,6 +133,33 @@ func New(cfg Config) *Server {
 	}
 	s.routes = s.table()
 	return s
+}
+
+// withSessions fills in what a Config leaves out about sessions, and warns once of the one combination that leaves
+// nothing between an agent and the machine.
+func withSessions(cfg Config) Config {
+	if cfg.MaxSessions == 0 {
+		cfg.MaxSessions = defaultMaxSessions
+	}
+	if cfg.DefaultMode == "" {
+		cfg.DefaultMode = policy.ReadOnly
+	}
+	if cfg.DefaultPolicy == "" {
+		cfg.DefaultPolicy = policy.AskOnRequest
+	}
+	if policy.Unguarded(cfg.DefaultMode, cfg.DefaultPolicy) {
+		cfg.Log("sessions have no sandbox and ask nobody: nothing stands between an agent and this machine")
+	}
+	if cfg.Manager == nil && cfg.RecordDir != "" {
+		records, err := session.Open(session.Config{Dir: cfg.RecordDir, Log: cfg.Log})
+		if err != nil {
+			cfg.Log("recorded sessions cannot be read: " + err.Error())
+		}
+		cfg.Manager = records // which has no model, so that nothing begins in it
+	} else if cfg.Manager != nil && cfg.Build == nil {
+		cfg.Build = cfg.Manager.Create
+	}
+	return cfg
 }
 
 // Addr is the path of the socket, or the name of the pipe.

@@ -186,12 +186,21 @@ func (s *Server) serverAction(action protocol.ServerAction) func(http.ResponseWr
 // is asked for.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := httpx.ReadBody(w, r, maxBody)
+	if err != nil {
+		return bodyError(err)
+	}
+	return decodeBody(body, v)
+}
+
+// bodyError makes a body that broke off the caller's error.
+func bodyError(err error) error {
 	if _, over := errors.AsType[*httpx.TooLargeError](err); over {
 		return err
 	}
-	if err != nil {
-		return invalid("%v", err)
-	}
+	return invalid("%v", err)
+}
+
+func decodeBody(body []byte, v any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}")
 	}

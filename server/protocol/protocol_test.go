@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -58,7 +59,7 @@ func samples() map[string]any {
 	history := protocol.History{Today: today, Week: protocol.Totals{Calls: 99}, Dropped: 3}
 	studio := protocol.StudioStatus{Stage: protocol.StudioDownloading, Version: "0.4.1", Previous: "0.4.0", Available: "0.6.0",
 		Held: "0.5.0", Bytes: 1 << 20, Total: 3 << 20, Rate: 512 << 10, CheckedAt: at, Error: "no usable manifest", Hint: "check the network"}
-	return map[string]any{
+	all := map[string]any{
 		"Call":            call,
 		"Call.least":      least,
 		"CallsPage":       protocol.CallsPage{Calls: []protocol.Call{least}, Next: 7},
@@ -119,6 +120,9 @@ func samples() map[string]any {
 		"StudioPruned":              protocol.StudioPruned{Removed: []string{"0.3.0"}, Bytes: 3 << 20, InUse: []string{"0.2.0"}},
 		"StudioPruned.least":        protocol.StudioPruned{Removed: []string{}},
 	}
+	maps.Copy(all, sessionSamples())
+	maps.Copy(all, eventSamples())
+	return all
 }
 
 func TestTypesLookOnTheWireAsTheyAlwaysDid(t *testing.T) {

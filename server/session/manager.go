@@ -1,11 +1,30 @@
-// Package session holds conversations with models. A session is an append-only log of events, written to a record
-// before anybody sees them; clients follow it from a cursor and come and go.
+// Package session holds conversations with models. A session is an append-only log of events: each is numbered, written
+// to the record and only then shown, under one lock. Followers read on from a cursor, out of memory or out of the
+// record, so that no queue can overflow and a slow one delays nobody.
+//
+//	manager.go   the sessions of one daemon      record.go        the file of a session, as its writer sees it
+//	session.go   the log of one                  reader.go        the same file, read whatever became of it
+//	turn.go      a message and its answer        conversation.go  what a model hears, read from the record
+//	resume.go    a new session from an old one   recover.go       what the last daemon left unfinished
+//	summary.go   what a record says about itself prune.go         which records go
+//
+// What a turn asks, Model answers; this package knows of no upstream and no HTTP.
 package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/policy"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -21,45 +40,225 @@ type Config struct {
 	MaxBytes int64
 	// Keep is how many of the newest records stay whatever the bounds say. Zero: 10.
 	Keep int
+	// Clock tells the time of events and ids. Nil: time.Now.
+	Clock func() time.Time
 	// Log hears of what nobody else is told of, one line each. Nil: silent.
 	Log func(string)
 }
 
 // Manager holds the sessions of one daemon. It is safe for concurrent use.
-type Manager struct{}
+type Manager struct {
+	cfg     Config
+	running sync.WaitGroup // turns
+
+	mu        sync.Mutex
+	live      map[string]*Session
+	newest    time.Time // of the ids that were given out
+	ending    bool
+	changed   chan struct{}      // nil while nobody waits
+	summaries map[string]summary // of records that nobody writes, by id
+
+	// disk is held while a record is written that no live session owns, and while records are removed.
+	disk sync.Mutex
+}
 
 // Open returns a Manager over the records of cfg.Dir. Sessions that were running when the daemon last ended are marked
 // interrupted. The caller holds the lock of the instance: nobody else writes there.
-func Open(cfg Config) (*Manager, error) { panic("not yet") }
+func Open(cfg Config) (*Manager, error) {
+	if cfg.MaxAge == 0 {
+		cfg.MaxAge = 30 * 24 * time.Hour
+	}
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = 512 << 20
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = 10
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = func(string) {}
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, hint.With(fmt.Errorf("making the folder of sessions: %w", err), "make it yourself, or name another with --state-dir")
+	}
+	if err := os.Chmod(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of sessions private: %w", err)
+	}
+	m := &Manager{cfg: cfg, live: make(map[string]*Session), summaries: make(map[string]summary)}
+	ids, err := m.recorded()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		// Ids go on after the newest there is, even when the clock went back.
+		if at, ok := timeOfID(id); ok && at.After(m.newest) {
+			m.newest = at
+		}
+		if err := m.recover(id); err != nil {
+			cfg.Log("session " + id + ": taking up its record: " + err.Error())
+		}
+	}
+	return m, nil
+}
 
 // Run waits until ctx ends, then interrupts the turns that run, waits for them, and returns nil. No turn begins after
 // that.
-func (m *Manager) Run(ctx context.Context) error { panic("not yet") }
+func (m *Manager) Run(ctx context.Context) error {
+	<-ctx.Done()
+	m.mu.Lock()
+	m.ending = true
+	m.mu.Unlock()
+	for _, s := range m.Live() {
+		s.Interrupt()
+	}
+	m.running.Wait()
+	for _, s := range m.Live() {
+		s.rest()
+	}
+	return nil
+}
 
-// Create begins a session.
-func (m *Manager) Create(req protocol.CreateSessionRequest) (*Session, error) { panic("not yet") }
+// begin counts a turn that begins, unless the daemon is ending.
+func (m *Manager) begin() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ending {
+		return false
+	}
+	m.running.Add(1)
+	return true
+}
+
+func (m *Manager) now() time.Time { return m.cfg.Clock().Round(0) }
+
+func (m *Manager) path(id string) string { return filepath.Join(m.cfg.Dir, id+recordSuffix) }
+
+// Create begins a session. With req.Resume it carries on the conversation of another, which stays as it is.
+func (m *Manager) Create(req protocol.CreateSessionRequest) (*Session, error) {
+	var source *source
+	if req.Resume != "" {
+		var err error
+		if source, err = m.openSource(req.Resume); err != nil {
+			return nil, err
+		}
+		req = source.complete(req)
+	}
+	if err := CheckWorkspace(req.Workspace); err != nil {
+		return nil, err
+	}
+	if req.SandboxMode == "" {
+		req.SandboxMode = string(policy.ReadOnly)
+	}
+	if !policy.SandboxMode(req.SandboxMode).Valid() {
+		return nil, invalid("sandbox_mode: %q is none of %q", req.SandboxMode, policy.SandboxModes())
+	}
+	if len(req.Model) > 256 || len(req.Upstream) > 64 {
+		return nil, invalid("the name of a model has at most 256 bytes, that of an upstream 64")
+	}
+	s := &Session{manager: m, createdAt: m.now(), about: protocol.SessionCreated{
+		Workspace: req.Workspace, Model: req.Model, Upstream: req.Upstream, SandboxMode: req.SandboxMode,
+	}}
+	if err := m.record(s, source); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	m.live[s.id] = s
+	m.mu.Unlock()
+	m.wake()
+	m.prune()
+	return s, nil
+}
+
+// record gives a session its id and its record, with the first events in it.
+func (m *Manager) record(s *Session, source *source) (err error) {
+	for {
+		s.id = m.nextID(s.createdAt)
+		if s.rec, err = createRecord(m.path(s.id)); err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("making the record of a session: %w", withoutPath(err))
+		}
+	}
+	drafts := []draft{{protocol.EventSessionCreated, s.createdAt, s.about}}
+	if source != nil {
+		drafts, err = source.drafts(s)
+	}
+	if err == nil {
+		s.mu.Lock()
+		err = s.append(drafts...)
+		s.trim(idleWindow)
+		s.mu.Unlock()
+	}
+	if err != nil {
+		_ = removeRecord(s.rec.path)
+	}
+	return err
+}
+
+// nextID returns an id that sorts after all before it, whatever the clock does.
+func (m *Manager) nextID(at time.Time) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at = at.Truncate(time.Millisecond)
+	if !at.After(m.newest) {
+		at = m.newest.Add(time.Millisecond)
+	}
+	m.newest = at
+	return makeID(at)
+}
+
+// CheckWorkspace refuses what is no folder, or not always the same one.
+func CheckWorkspace(path string) error {
+	if !filepath.IsAbs(path) {
+		return &Error{protocol.CodeWorkspace, fmt.Sprintf("workspace: %q is not an absolute path", path)}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return &Error{protocol.CodeWorkspace, fmt.Sprintf("workspace: %s: %v", path, withoutPath(err))}
+	}
+	if !info.IsDir() {
+		return &Error{protocol.CodeWorkspace, fmt.Sprintf("workspace: %s is not a folder", path)}
+	}
+	return nil
+}
 
 // Get returns a live session, or nil.
-func (m *Manager) Get(id string) *Session { panic("not yet") }
+func (m *Manager) Get(id string) *Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.live[id]
+}
 
 // Live returns the live sessions in the order of their creation.
-func (m *Manager) Live() []*Session { panic("not yet") }
+func (m *Manager) Live() []*Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sessions := make([]*Session, 0, len(m.live))
+	for _, s := range m.live {
+		sessions = append(sessions, s)
+	}
+	slices.SortFunc(sessions, func(a, b *Session) int { return strings.Compare(a.id, b.id) })
+	return sessions
+}
 
 // Changed is closed when a session next begins, ends, is renamed, or begins or ends a turn.
-func (m *Manager) Changed() <-chan struct{} { panic("not yet") }
+func (m *Manager) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.changed == nil {
+		m.changed = make(chan struct{})
+	}
+	return m.changed
+}
 
-// List returns the live sessions in the order of their creation; with recorded, then those that are only on disk, newest
-// first. A workspace that is not "" leaves out those of others.
-func (m *Manager) List(recorded bool, workspace string) ([]protocol.Session, error) { panic("not yet") }
-
-// Info returns a session, live or recorded.
-func (m *Manager) Info(id string) (protocol.Session, error) { panic("not yet") }
-
-// After returns events of a session, live or recorded, that follow seq.
-func (m *Manager) After(id string, seq uint64, limit int) (Page, error) { panic("not yet") }
-
-// Rename names a session, live or recorded.
-func (m *Manager) Rename(id, name string) error { panic("not yet") }
-
-// Delete ends a session; with purge, its record goes too.
-func (m *Manager) Delete(ctx context.Context, id string, purge bool) error { panic("not yet") }
+func (m *Manager) wake() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
+}

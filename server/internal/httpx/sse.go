@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// keptBuffer is what a stream may hold on to between two events.
+const keptBuffer = 4 << 10
+
 // EventStream writes server-sent events to one client. It is not safe for concurrent use.
 type EventStream struct {
 	w        http.ResponseWriter
@@ -46,6 +49,24 @@ func (s *EventStream) Send(id, name string, v any) error {
 	s.buf.Write(data) // with the one newline that the line needs
 	s.buf.WriteByte('\n')
 	return s.flush()
+}
+
+// Add puts one event into the buffer, to be sent with those after it by Flush. data is one line without its newline.
+func (s *EventStream) Add(id uint64, data []byte) {
+	s.buf.WriteString("id: ")
+	s.buf.Write(strconv.AppendUint(s.buf.AvailableBuffer(), id, 10))
+	s.buf.WriteString("\ndata: ")
+	s.buf.Write(data)
+	s.buf.WriteString("\n\n")
+}
+
+// Flush sends what Add has put into the buffer, and lets go of a large one: most streams are quiet most of the time.
+func (s *EventStream) Flush() error {
+	err := s.flush()
+	if s.buf.Cap() > keptBuffer {
+		s.buf = bytes.Buffer{}
+	}
+	return err
 }
 
 // Ping writes a comment, so that a connection nobody reads any more is noticed.

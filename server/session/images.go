@@ -1,0 +1,118 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/wholefile"
+)
+
+const (
+	maxImage = 32 << 20
+	// suffixes of what belongs to one session
+	recordSuffix = ".jsonl"
+	imagesSuffix = ".images"
+)
+
+// An imageStore is the folder beside a record that holds its images, each under its hash: an event with megabytes in it
+// would be sent to every follower. The folder is made with the first image.
+type imageStore string
+
+func imagesOf(record string) imageStore {
+	return imageStore(strings.TrimSuffix(record, recordSuffix) + imagesSuffix)
+}
+
+// save keeps images and returns how an event names them.
+func (s imageStore) save(images []protocol.Image) ([]protocol.ImageRef, error) {
+	var refs []protocol.ImageRef
+	for _, image := range images {
+		if err := os.MkdirAll(string(s), 0o700); err != nil {
+			return nil, fmt.Errorf("keeping an image: %w", withoutPath(err))
+		}
+		sum := sha256.Sum256(image.Data)
+		ref := protocol.ImageRef{MediaType: image.MediaType, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(image.Data))}
+		if err := wholefile.Write(s.path(ref), image.Data, 0o600); err != nil {
+			return nil, fmt.Errorf("keeping an image: %w", withoutPath(err))
+		}
+		refs = append(refs, ref)
+	}
+	return refs, nil
+}
+
+// load reads images back. One that is gone, or is not what it was, is an error: a model that is not shown what the user
+// speaks of answers nonsense.
+func (s imageStore) load(refs []protocol.ImageRef) ([]protocol.Image, error) {
+	var images []protocol.Image
+	for _, ref := range refs {
+		if !isHash(ref.SHA256) {
+			return nil, errors.New("reading an image: the record names none that there could be")
+		}
+		data, err := wholefile.Read(s.path(ref), maxImage)
+		if err != nil {
+			return nil, fmt.Errorf("reading an image: %w", withoutPath(err))
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != ref.SHA256 {
+			return nil, errors.New("reading an image: it is not what it was")
+		}
+		images = append(images, protocol.Image{MediaType: ref.MediaType, Data: data})
+	}
+	return images, nil
+}
+
+// take makes the images of another session ours too.
+func (s imageStore) take(from imageStore, refs []protocol.ImageRef) error {
+	images, err := from.load(refs)
+	if err != nil {
+		return err
+	}
+	_, err = s.save(images)
+	return err
+}
+
+// size is what the images take, and 0 where there are none.
+func (s imageStore) size() (total int64) {
+	files, _ := os.ReadDir(string(s))
+	for _, file := range files {
+		if info, err := file.Info(); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+func (s imageStore) path(ref protocol.ImageRef) string { return filepath.Join(string(s), ref.SHA256) }
+
+// isHash guards the file system against a record that somebody wrote into.
+func isHash(name string) bool { return regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(name) }
+
+// checkImages refuses what no model reads.
+func checkImages(images []protocol.Image) error {
+	for i, image := range images {
+		switch image.MediaType {
+		case "image/png", "image/jpeg", "image/gif", "image/webp":
+		default:
+			return invalid("images[%d]: media_type %q is none of image/png, image/jpeg, image/gif, image/webp", i, image.MediaType)
+		}
+		if len(image.Data) == 0 {
+			return invalid("images[%d]: there is no data", i)
+		}
+	}
+	return nil
+}
+
+// removeRecord removes a record and what belongs to it. What is not there is removed already.
+func removeRecord(path string) error {
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(string(imagesOf(path))))
+}
