@@ -31,8 +31,9 @@ type reader struct {
 	queue        []Entry
 	at           time.Time // of the good line behind it
 
-	torn bool // the file ends in the middle of a line
-	long []byte
+	torn    bool // the file ends in the middle of a line
+	spoiled bool // it ends with damage, which no good line follows
+	long    []byte
 }
 
 // newReader reads events of the session with this id from r, which begins at that place.
@@ -54,6 +55,7 @@ func (r *reader) read() (Entry, error) {
 			if r.damaged == 0 {
 				return Entry{}, io.EOF
 			}
+			r.spoiled = true
 			r.enqueueDamage(r.damaged, nil)
 			continue
 		}

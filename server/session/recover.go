@@ -34,6 +34,11 @@ func (m *Manager) recover(id string) error {
 			Message: "the last line of the record was incomplete, as after a power cut, and is dropped",
 		}})
 	}
+	if sum.spoiled && !sum.torn {
+		// A good line behind the damage also makes that it reads the same from now on.
+		m.cfg.Log("session " + id + ": the end of its record is damaged")
+		drafts = append(drafts, draft{protocol.EventSessionError, now, protocol.SessionError{Message: "the end of the record is damaged"}})
+	}
 	if sum.open != "" {
 		drafts = append(drafts, draft{protocol.EventTurnCompleted, now,
 			protocol.TurnCompleted{TurnID: sum.open, Reason: protocol.TurnInterrupted}})

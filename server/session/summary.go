@@ -17,6 +17,7 @@ type summary struct {
 	changed time.Time
 	lastSeq uint64
 	torn    bool // something behind size is half a line
+	spoiled bool // the last events are damaged
 
 	about     protocol.SessionCreated
 	createdAt time.Time
@@ -73,7 +74,7 @@ func summarise(path, id string) (summary, error) {
 	for {
 		entry, err := r.read()
 		if errors.Is(err, io.EOF) {
-			sum.size, sum.torn = r.offset, r.torn
+			sum.size, sum.torn, sum.spoiled = r.offset, r.torn, r.spoiled
 			return sum, nil
 		}
 		if err != nil {

@@ -1,0 +1,154 @@
+package session_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/session"
+)
+
+// disk is a file system in memory that holds 512 KiB.
+func disk(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=512k,mode=0700"); err != nil {
+		t.Skipf("this test mounts a small disk, which only root may: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
+	return folder
+}
+
+// fill leaves nothing of the disk.
+func fill(t *testing.T, folder string) (remove func()) {
+	t.Helper()
+	file := filepath.Join(folder, "ballast")
+	var fs unix.Statfs_t
+	if err := unix.Statfs(folder, &fs); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, make([]byte, int64(fs.Bavail)*fs.Bsize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = os.Remove(file) }
+}
+
+// sessions.md, Tests that must exist: a full disk. The record fails, so the turn ends with an error, and nothing is shown
+// that was not recorded. When there is room again, the end is recorded and the session goes on.
+func TestAFullDiskEndsTheTurnAndShowsNothingThatWasNotRecorded(t *testing.T) {
+	folder := disk(t)
+	dir := filepath.Join(folder, "s")
+	begun, full := make(chan struct{}), make(chan struct{})
+	m := open(t, session.Config{Dir: dir, Model: model(func(ctx context.Context, req session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
+		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "again") {
+			return says("Better")(ctx, req, emit)
+		}
+		emit(session.Delta{Text: "before"})
+		begun <- struct{}{}
+		<-full
+		emit(session.Delta{Text: strings.Repeat("x", 5000)})
+		<-ctx.Done()
+		return session.ModelResult{}, ctx.Err()
+	})})
+	s := m.create(t)
+	f := follow(s)
+	say(t, s, "hello")
+	<-begun
+	f.until(t, protocol.EventMessageDelta)
+	makeRoom := fill(t, folder)
+	for s.Rename(strings.Repeat("x", 120)) == nil { // what is left of the last page
+		f.until(t, protocol.EventSessionRenamed)
+	}
+	close(full)
+	var page session.Page
+	for page.Trouble == nil { // the follower is told why it sees nothing
+		var err error
+		if page, err = s.After(f.cursor, 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range page.Entries {
+			t.Fatalf("it was shown %s", entry.JSON)
+		}
+		if page.Trouble == nil {
+			<-page.Changed
+		}
+	}
+	if got := page.Trouble.Error(); got != "recording the conversation: no space left on device" || hint.Of(page.Trouble) == "" {
+		t.Errorf("the trouble: got %q, hint %q", got, hint.Of(page.Trouble))
+	}
+	info := s.Info()
+	if info.State != protocol.SessionIdle || info.Trouble == "" {
+		t.Errorf("the session: got %+v, want the turn over and the trouble said", info)
+	}
+	if _, err := s.StartTurn(protocol.TurnRequest{Text: "again"}); err == nil || hint.Of(err) == "" {
+		t.Errorf("a turn on a full disk: got %v, want an error with a way out", err)
+	}
+	if got, want := len(m.record(t, s.ID())), int(info.LastSeq); got != want {
+		t.Errorf("the record has %d lines, want %d", got, want)
+	}
+
+	makeRoom()
+	<-page.Changed // it is tried again by itself
+	if end := payload[protocol.TurnCompleted](t, f.until(t, protocol.EventTurnCompleted)); end.Reason != protocol.TurnError {
+		t.Errorf("the end: got %+v", end)
+	}
+	if got := texts(t, f.seen, protocol.EventMessageDelta); got != "before" {
+		t.Errorf("shown: got %.50q, want only what was recorded", got)
+	}
+	if info := s.Info(); info.Trouble != "" {
+		t.Errorf("the trouble is over and still told: %q", info.Trouble)
+	}
+	say(t, s, "again")
+	if end := payload[protocol.TurnCompleted](t, f.until(t, protocol.EventTurnCompleted)); end.Reason != protocol.TurnDone {
+		t.Errorf("the next turn: got %+v", end)
+	}
+	wantContiguous(t, f.seen, 1)
+	if lines := m.record(t, s.ID()); len(lines) != len(f.seen) {
+		t.Errorf("the record has %d lines and %d were seen", len(lines), len(f.seen))
+	}
+}
+
+func TestADiskThatIsFullFromTheStartMakesNoSession(t *testing.T) {
+	folder := disk(t)
+	m := open(t, session.Config{Dir: filepath.Join(folder, "s")})
+	makeRoom := fill(t, folder)
+	if _, err := m.Create(protocol.CreateSessionRequest{Workspace: folder}); err == nil {
+		t.Error("got no error")
+	}
+	if len(m.Live()) != 0 {
+		t.Error("a session lives without a record")
+	}
+	if left, _ := os.ReadDir(m.dir); len(left) != 0 {
+		t.Errorf("got %v left behind", left)
+	}
+	makeRoom()
+	m.create(t)
+}
+
+// A daemon that ends while the disk is full leaves a turn without an end, which the next one finds.
+func TestAnEndThatIsOwedIsFoundByTheNextDaemon(t *testing.T) {
+	folder := disk(t)
+	begun := make(chan struct{})
+	m := open(t, session.Config{Dir: filepath.Join(folder, "s"), Model: stalls(begun)})
+	s := m.create(t)
+	say(t, s, "hello")
+	<-begun
+	pad := strings.Repeat("x", 120)
+	makeRoom := fill(t, folder)
+	for s.Rename(pad) == nil { // what is left of the last page
+	}
+	m.stop()
+	makeRoom()
+	next := open(t, session.Config{Dir: m.dir})
+	events := next.events(t, s.ID())
+	wantContiguous(t, events, 1)
+	if end := events[len(events)-1]; end.Type != protocol.EventTurnCompleted {
+		t.Errorf("it ends with %s", end.Type)
+	}
+}
