@@ -78,6 +78,21 @@ func operations(c *client.Client) map[string]func(context.Context) error {
 			return c.Server(ctx, protocol.ServerStop)
 		},
 		"POST /v1/shutdown": func(ctx context.Context) error { return c.Shutdown(ctx, "abc", nil) },
+		"POST /v1/sessions": func(ctx context.Context) error {
+			_, err := c.CreateSession(ctx, protocol.CreateSessionRequest{})
+			return err
+		},
+		"GET /v1/sessions":       func(ctx context.Context) error { _, err := c.Sessions(ctx, true, ""); return err },
+		"GET /v1/sessions/x":     func(ctx context.Context) error { _, err := c.Session(ctx, "x"); return err },
+		"DELETE /v1/sessions/x":  func(ctx context.Context) error { return c.DeleteSession(ctx, "x", false) },
+		"POST …/name":            func(ctx context.Context) error { return c.RenameSession(ctx, "x", "y") },
+		"POST …/turns":           func(ctx context.Context) error { _, err := c.StartTurn(ctx, "x", protocol.TurnRequest{}); return err },
+		"POST …/interrupt":       func(ctx context.Context) error { return c.Interrupt(ctx, "x") },
+		"POST …/steer":           func(ctx context.Context) error { return c.Steer(ctx, "x", "y") },
+		"POST …/undo":            func(ctx context.Context) error { _, err := c.Undo(ctx, "x"); return err },
+		"POST …/approvals/a":     func(ctx context.Context) error { return c.Approve(ctx, "x", "a", protocol.DecisionDeny) },
+		"GET /v1/specs":          func(ctx context.Context) error { _, err := c.Specs(ctx, "/"); return err },
+		"GET …/events as a page": func(ctx context.Context) error { _, err := c.Events(ctx, "x", 1); return err },
 	}
 }
 

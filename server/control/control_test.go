@@ -83,6 +83,11 @@ func (d *daemon) do(t *testing.T, method, path, body string, header ...string) a
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
+	return d.send(t, req)
+}
+
+func (d *daemon) send(t *testing.T, req *http.Request) answer {
+	t.Helper()
 	resp, err := d.http.Do(req)
 	if err != nil {
 		t.Fatal(err)

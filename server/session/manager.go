@@ -262,3 +262,6 @@ func (m *Manager) wake() {
 		m.changed = nil
 	}
 }
+
+// Dir is the folder of the records.
+func (m *Manager) Dir() string { return m.cfg.Dir }

@@ -105,8 +105,7 @@ func (s *Session) append(drafts ...draft) error {
 		entries = append(entries, Entry{Seq: seq, JSON: line[:len(line)-1], next: next})
 	}
 	if err := s.rec.write(lines); err != nil {
-		return hint.With(fmt.Errorf("recording the conversation: %w", withoutPath(err)),
-			"see that the disk of the state folder has room and can be written to")
+		return recordError(err)
 	}
 	s.last += uint64(len(entries))
 	s.window = append(s.window, entries...)
@@ -114,6 +113,11 @@ func (s *Session) append(drafts ...draft) error {
 	s.trim(busyWindow)
 	s.wake()
 	return nil
+}
+
+func recordError(err error) error {
+	return hint.With(fmt.Errorf("recording the conversation: %w", withoutPath(err)),
+		"see that the disk of the state folder has room and can be written to")
 }
 
 // trim lets go of the oldest events in memory until they take no more than that.

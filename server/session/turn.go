@@ -77,8 +77,9 @@ func (s *Session) StartTurn(req protocol.TurnRequest) (turnID string, err error)
 	}
 	t := &turn{id: turnIDOf(s.last + 1), done: make(chan struct{})}
 	started := protocol.TurnStarted{TurnID: t.id, Text: req.Text, Images: refs, SubmissionID: req.SubmissionID}
-	err = s.rec.hold()
-	if err == nil {
+	if err = s.rec.hold(); err != nil {
+		err = recordError(err)
+	} else {
 		err = s.append(draft{protocol.EventTurnStarted, s.manager.now(), started})
 	}
 	if err != nil {
