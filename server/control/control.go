@@ -1,23 +1,3 @@
-// Package control serves the control socket: HTTP/1.1 and server-sent events on a private Unix domain socket (a named
-// pipe on Windows), through which the command line, a second launch and the tests ask the running daemon and steer
-// it. The socket is the trust boundary: whoever can open it is its owner, so there is no authentication above it.
-//
-//	GET  /health              {"status":"ok"}
-//	GET  /version             protocol.VersionInfo
-//	GET  /v1/status           protocol.Status
-//	GET  /v1/status/events    the same as server-sent events, newest wins
-//	GET  /v1/calls            protocol.CallsPage; ?after=&limit=
-//	GET  /v1/history          protocol.HistoryPage; ?since=&until=&model=&limit=&after=
-//	POST /v1/shutdown         protocol.ShutdownRequest; 202, or 409 when another instance is meant
-//	POST /v1/open             protocol.OpenRequest; protocol.OpenResponse
-//	POST /v1/server/start     204 when it is done; so for stop and restart
-//	GET  /v1/studio           protocol.StudioStatus
-//	POST /v1/studio/update    protocol.StudioUpdateRequest; the StudioStatus when it is done. It joins one that runs
-//	POST /v1/studio/rollback  the StudioStatus when it is done; 409 when there is nothing to go back to
-//	POST /v1/studio/prune     protocol.StudioPruned
-//	POST /v1/studio/cancel    ends a running update, whose own request is answered with 409
-//
-// Every error is a protocol.Error.
 package control
 
 import (

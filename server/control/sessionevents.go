@@ -22,7 +22,7 @@ func (s *Server) sessionEvents(w http.ResponseWriter, r *http.Request, id string
 		return err
 	}
 	if wantsJSON(r.Header) {
-		return s.eventsPage(w, r, id, from)
+		return s.eventsPage(w, id, from)
 	}
 	// What cannot be answered at all gets its error before the stream begins.
 	page, err := s.cfg.Manager.After(id, session.Cursor{Seq: from - 1}, 0)

@@ -250,7 +250,7 @@ func (s *Server) specs(w http.ResponseWriter, r *http.Request) error {
 }
 
 // eventsPage answers those who want events as a page.
-func (s *Server) eventsPage(w http.ResponseWriter, r *http.Request, id string, from uint64) error {
+func (s *Server) eventsPage(w http.ResponseWriter, id string, from uint64) error {
 	page, err := s.cfg.Manager.After(id, session.Cursor{Seq: from - 1}, 0)
 	if err != nil {
 		return err

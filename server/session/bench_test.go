@@ -151,7 +151,7 @@ func TestAnIdleSessionTakesLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&stats)
 		return stats.HeapAlloc + stats.StackInuse
 	}
-	files := openFiles(t)
+	files := openFiles()
 	before := heap()
 	held := make([]*session.Session, count)
 	for i := range held {
@@ -170,13 +170,13 @@ func TestAnIdleSessionTakesLittleMemory(t *testing.T) {
 	if each > most {
 		t.Errorf("an idle session takes %d bytes, want at most %d", each, most)
 	}
-	if now := openFiles(t); now > files+5 {
+	if now := openFiles(); now > files+5 {
 		t.Errorf("%d idle sessions hold %d files open", count, now-files)
 	}
 	runtime.KeepAlive(held)
 }
 
-func openFiles(t testing.TB) int {
+func openFiles() int {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return 0 // not here

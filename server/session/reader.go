@@ -29,7 +29,6 @@ type reader struct {
 	damaged      uint64
 	damagedBytes int64
 	queue        []Entry
-	at           time.Time // of the good line behind it
 
 	torn    bool // the file ends in the middle of a line
 	spoiled bool // it ends with damage, which no good line follows

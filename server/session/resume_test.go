@@ -14,7 +14,7 @@ import (
 func TestResumingMakesANewSessionThatCarriesTheConversation(t *testing.T) {
 	picture := protocol.Image{MediaType: "image/png", Data: []byte("\x89PNG")}
 	var heard []session.Message
-	remember := model(func(ctx context.Context, req session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
+	remember := model(func(_ context.Context, req session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
 		heard = req.Messages
 		emit(session.Delta{Reasoning: "hm", Text: "It is "})
 		emit(session.Delta{Text: "a cart"})

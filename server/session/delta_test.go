@@ -1,0 +1,74 @@
+package session_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/session"
+)
+
+// sessions.md, Turns: deltas are batched, at most 20 a second.
+func TestDeltasAreBatched(t *testing.T) {
+	for name, c := range map[string]struct {
+		piece session.Delta
+		most  int
+	}{
+		"text":               {session.Delta{Text: "a"}, 202},
+		"text and reasoning": {session.Delta{Text: "a", Reasoning: "b"}, 204},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := open(t, session.Config{Model: model(func(_ context.Context, _ session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
+					for range 10_000 { // ten seconds of a thousand pieces
+						emit(c.piece)
+						time.Sleep(time.Millisecond)
+					}
+					return done(), nil
+				})})
+				s := m.create(t)
+				f := follow(s)
+				began := time.Now()
+				say(t, s, "hello")
+				first := f.until(t, protocol.EventMessageDelta)
+				if waited := first.At.Sub(began); waited != 0 {
+					t.Errorf("the first piece waited %s", waited)
+				}
+				time.Sleep(10 * time.Second) // by the bubble's clock
+				synctest.Wait()
+				events := all(t, s.After)
+				deltas := strings.Count(kinds(events), "message.")
+				if deltas > c.most || deltas < c.most-10 {
+					t.Errorf("got %d deltas in 10 s, want 20 a second", deltas)
+				}
+				if got := len(texts(t, events, protocol.EventMessageDelta)); got != 10_000 {
+					t.Errorf("got %d letters, want all", got)
+				}
+				m.stop()
+			})
+		})
+	}
+}
+
+// A piece that nothing follows does not wait for the end.
+func TestTheLastPieceOfABurstComesSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := open(t, session.Config{Model: model(func(ctx context.Context, _ session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
+			emit(session.Delta{Text: "first"})
+			emit(session.Delta{Text: " and last"})
+			<-ctx.Done()
+			return session.ModelResult{}, ctx.Err()
+		})})
+		s := m.create(t)
+		say(t, s, "hello")
+		time.Sleep(60 * time.Millisecond)
+		synctest.Wait()
+		if got := texts(t, all(t, s.After), protocol.EventMessageDelta); got != "first and last" {
+			t.Errorf("after 60 ms: got %q", got)
+		}
+		m.stop()
+	})
+}
