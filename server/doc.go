@@ -34,6 +34,7 @@
 //	datastate.go    /datastate/query; fixtures.go, its store    watch       a value whose readers are woken
 //	daemon.go       the detached process; pidfile.go            hint        errors that name the way out
 //	                                                            history     the calls of ninety days, in SQLite
+//	                                                            session     conversations with models, event by event
 //	                                                            telemetry   calls told to an OpenTelemetry collector
 //	                                                            wholefile   files that appear whole
 package server

@@ -24,8 +24,12 @@ func (s *Server) sessionEvents(w http.ResponseWriter, r *http.Request, id string
 	if wantsJSON(r.Header) {
 		return s.eventsPage(w, id, from)
 	}
+	after := func(c session.Cursor, limit int) (session.Page, error) { return s.cfg.Manager.After(id, c, limit) }
+	if live := s.cfg.Manager.Get(id); live != nil {
+		after = live.After // which tells of its end even when it has been purged by then
+	}
 	// What cannot be answered at all gets its error before the stream begins.
-	page, err := s.cfg.Manager.After(id, session.Cursor{Seq: from - 1}, 0)
+	page, err := after(session.Cursor{Seq: from - 1}, 0)
 	if err != nil {
 		return err
 	}
@@ -34,12 +38,15 @@ func (s *Server) sessionEvents(w http.ResponseWriter, r *http.Request, id string
 		return nil // the client left
 	}
 	defer stream.Close()
-	s.sendSession(r, id, stream, page)
+	if err := s.sendSession(r, stream, page, after); err != nil {
+		// Its record is gone, or cannot be read. The client that comes back is told so in an answer.
+		s.cfg.Log("session " + id + ": following it: " + err.Error())
+	}
 	return nil
 }
 
 // sendSession sends page and what follows it, until the session or the daemon ends or the client leaves.
-func (s *Server) sendSession(r *http.Request, id string, stream *httpx.EventStream, page session.Page) {
+func (s *Server) sendSession(r *http.Request, stream *httpx.EventStream, page session.Page, after func(session.Cursor, int) (session.Page, error)) (err error) {
 	ping := time.NewTimer(s.cfg.PingEvery)
 	defer ping.Stop()
 	var trouble string
@@ -48,33 +55,31 @@ func (s *Server) sendSession(r *http.Request, id string, stream *httpx.EventStre
 			stream.Add(entry.Seq, entry.JSON)
 		}
 		if len(page.Entries) > 0 && stream.Flush() != nil {
-			return
+			return nil
 		}
 		if page.Ended {
 			_ = stream.Send("", protocol.FrameClosed, struct{}{})
-			return
+			return nil
 		}
-		if text := troubleOf(page); page.Changed != nil && text != trouble {
-			trouble = text
-			if text != "" && stream.Send("", protocol.FrameTrouble, protocol.Error{
-				Code: protocol.CodeInternal, Message: text, Hint: hint.Of(page.Trouble),
-			}) != nil {
-				return
+		if page.Changed == nil { // there is more at once
+			if s.leaving(r) {
+				return nil
 			}
-		}
-		if page.Changed != nil {
+		} else {
+			if text := troubleOf(page); text != trouble {
+				if trouble = text; text != "" && stream.Send("", protocol.FrameTrouble, protocol.Error{
+					Code: protocol.CodeInternal, Message: text, Hint: hint.Of(page.Trouble),
+				}) != nil {
+					return nil
+				}
+			}
 			ping.Reset(s.cfg.PingEvery)
 			if !s.await(r, page.Changed, ping, stream) {
-				return
+				return nil
 			}
-		} else if s.leaving(r) {
-			return
 		}
-		var err error
-		if page, err = s.cfg.Manager.After(id, page.Next, 0); err != nil {
-			// It was purged, or its record is gone. The client that comes back is told so in an answer.
-			s.cfg.Log("session " + id + ": following it: " + err.Error())
-			return
+		if page, err = after(page.Next, 0); err != nil {
+			return err
 		}
 	}
 }

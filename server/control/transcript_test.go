@@ -14,7 +14,7 @@ import (
 	"chatwright.dev/tray/server/session"
 )
 
-var update = flag.Bool("update", false, "write the transcript in doc.go anew")
+var update = flag.Bool("update", false, "write the transcript in control.go anew")
 
 const (
 	docID   = "20261130-154353764-k7ra"
@@ -29,7 +29,7 @@ func TestTheTranscriptInTheDocumentationIsWhatHappens(t *testing.T) {
 		return session.ModelResult{FinishReason: "stop", Model: "llama3.2"}, nil
 	})
 	d := start(t, control.Config{Manager: m})
-	const file = "doc.go"
+	const file = "control.go"
 	doc, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

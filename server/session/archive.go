@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,9 @@ func (m *Manager) recorded() ([]string, error) {
 // List returns the live sessions in the order of their creation; with recorded, then those that are only on disk, newest
 // first. A workspace that is not "" leaves out those of others.
 func (m *Manager) List(recorded bool, workspace string) ([]protocol.Session, error) {
+	if workspace != "" {
+		workspace = filepath.Clean(workspace)
+	}
 	list := []protocol.Session{}
 	seen := make(map[string]bool)
 	add := func(info protocol.Session) {

@@ -139,10 +139,7 @@ func BenchmarkReplay(b *testing.B) {
 // What a session takes that waits for its user, after a conversation of some turns.
 func TestAnIdleSessionTakesLittleMemory(t *testing.T) {
 	const most = 24 << 10
-	count := 1000
-	if testing.Short() || os.Getenv("CHATWRIGHT_TESTS") != "all" {
-		count = 100
-	}
+	count := rounds(1000)
 	m := open(t, session.Config{Model: says(strings.Repeat("word ", 400))})
 	heap := func() uint64 {
 		var stats runtime.MemStats

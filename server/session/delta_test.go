@@ -72,3 +72,28 @@ func TestTheLastPieceOfABurstComesSoon(t *testing.T) {
 		m.stop()
 	})
 }
+
+// However much comes at once, no event is larger than what clients take.
+func TestAVeryLongPieceBecomesSeveralEvents(t *testing.T) {
+	long := strings.Repeat("é€𝔘", 100_000) // 900 KB, cut at odd places
+	m := open(t, session.Config{Model: says(long)})
+	s := m.create(t)
+	f := follow(s)
+	say(t, s, "hello")
+	f.until(t, protocol.EventTurnCompleted)
+	if got := texts(t, f.seen, protocol.EventMessageDelta); got != long {
+		t.Errorf("got %d bytes, want %d", len(got), len(long))
+	}
+	for _, e := range f.seen {
+		if len(e.Payload) > 300<<10 {
+			t.Errorf("an event has %d bytes", len(e.Payload))
+		}
+	}
+	again, err := m.Create(protocol.CreateSessionRequest{Resume: s.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, all(t, again.After), protocol.EventMessageDelta); got != long {
+		t.Errorf("resumed: got %d bytes, want %d", len(got), len(long))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"chatwright.dev/tray/server/protocol"
 )
@@ -48,6 +49,22 @@ type draft struct {
 	kind    protocol.EventType
 	at      time.Time
 	payload any
+}
+
+// maxPiece is the most that one event says: far less than what a reader of the record, or a client, takes for a line.
+const maxPiece = 256 << 10
+
+// appendText adds events that say a text: none for no text, more than one for a very long one.
+func appendText(drafts []draft, kind protocol.EventType, at time.Time, turnID, text string) []draft {
+	for len(text) > 0 {
+		end := min(len(text), maxPiece)
+		for end < len(text) && !utf8.RuneStart(text[end]) && end > maxPiece-utf8.UTFMax {
+			end--
+		}
+		drafts = append(drafts, draft{kind, at, protocol.MessageDelta{TurnID: turnID, Text: text[:end]}})
+		text = text[end:]
+	}
+	return drafts
 }
 
 // encode returns the line of an event, with its newline. Reader relies on how it begins.

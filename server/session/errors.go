@@ -22,3 +22,7 @@ func invalid(format string, args ...any) error {
 }
 
 func notFound() error { return &Error{protocol.CodeSessionNotFound, "there is no such session"} }
+
+func expired() error {
+	return &Error{protocol.CodeEventsExpired, "these events are not kept any more"}
+}

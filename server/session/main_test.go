@@ -241,3 +241,12 @@ func lastOf(events []protocol.Event, kind protocol.EventType) protocol.Event {
 }
 
 func equal(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
+
+// rounds is how often something is tried that goes wrong rarely, if it does: all of them where everything is to be
+// tested, a quarter elsewhere.
+func rounds(all int) int {
+	if os.Getenv("CHATWRIGHT_TESTS") == "all" {
+		return all
+	}
+	return all / 4
+}

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/policy"
@@ -40,6 +41,10 @@ type Config struct {
 	MaxBytes int64
 	// Keep is how many of the newest records stay whatever the bounds say. Zero: 10.
 	Keep int
+	// Grace is how long turns may go on once Run's ctx has ended. Zero: they are interrupted at once.
+	Grace time.Duration
+	// Abort, once closed, ends what is left of the grace. Nil: never.
+	Abort <-chan struct{}
 	// Clock tells the time of events and ids. Nil: time.Now.
 	Clock func() time.Time
 	// Log hears of what nobody else is told of, one line each. Nil: silent.
@@ -103,21 +108,36 @@ func Open(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Run waits until ctx ends, then interrupts the turns that run, waits for them, and returns nil. No turn begins after
-// that.
+// Run waits until ctx ends. From then on no turn begins; those that run have the grace, are interrupted at its end and
+// waited for, and the records are as they stay. It returns nil.
 func (m *Manager) Run(ctx context.Context) error {
 	<-ctx.Done()
 	m.mu.Lock()
 	m.ending = true
 	m.mu.Unlock()
-	for _, s := range m.Live() {
-		s.Interrupt()
-	}
-	m.running.Wait()
+	m.drain()
 	for _, s := range m.Live() {
 		s.rest()
 	}
 	return nil
+}
+
+// drain returns when no turn runs any more.
+func (m *Manager) drain() {
+	done := make(chan struct{})
+	go func() { defer close(done); m.running.Wait() }()
+	grace := time.NewTimer(m.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return
+	case <-grace.C:
+	case <-m.cfg.Abort:
+	}
+	for _, s := range m.Live() {
+		s.Interrupt()
+	}
+	<-done
 }
 
 // begin counts a turn that begins, unless the daemon is ending.
@@ -154,11 +174,11 @@ func (m *Manager) Create(req protocol.CreateSessionRequest) (*Session, error) {
 	if !policy.SandboxMode(req.SandboxMode).Valid() {
 		return nil, invalid("sandbox_mode: %q is none of %q", req.SandboxMode, policy.SandboxModes())
 	}
-	if len(req.Model) > 256 || len(req.Upstream) > 64 {
-		return nil, invalid("the name of a model has at most 256 bytes, that of an upstream 64")
+	if len(req.Model) > 256 || len(req.Upstream) > 64 || strings.ContainsFunc(req.Model+req.Upstream, unicode.IsControl) {
+		return nil, invalid("the name of a model has at most 256 bytes, that of an upstream 64, and no control characters")
 	}
 	s := &Session{manager: m, createdAt: m.now(), about: protocol.SessionCreated{
-		Workspace: req.Workspace, Model: req.Model, Upstream: req.Upstream, SandboxMode: req.SandboxMode,
+		Workspace: filepath.Clean(req.Workspace), Model: req.Model, Upstream: req.Upstream, SandboxMode: req.SandboxMode,
 	}}
 	if err := m.record(s, source); err != nil {
 		return nil, err

@@ -6,8 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"chatwright.dev/tray/server/protocol"
 )
 
 // A record is the file of one session, as its only writer sees it. It is not safe for concurrent use.
@@ -115,7 +113,7 @@ const (
 func readPage(path, id string, size int64, c Cursor, last uint64, limit int) (Page, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Page{}, &Error{protocol.CodeEventsExpired, "these events are not kept any more"}
+		return Page{}, expired()
 	}
 	if err != nil {
 		return Page{}, fmt.Errorf("reading the record: %w", err)
@@ -142,6 +140,9 @@ func readPage(path, id string, size int64, c Cursor, last uint64, limit int) (Pa
 		bytes += len(entry.JSON)
 		page.Entries = append(page.Entries, entry)
 		page.Next = Cursor{entry.Seq, entry.next}
+	}
+	if len(page.Entries) == 0 && c.Seq < last {
+		return Page{}, expired() // somebody cut the file short
 	}
 	return page, nil
 }

@@ -132,10 +132,8 @@ func (c *copier) add(e protocol.Event, payload any) {
 }
 
 func (c *copier) endAnswer() {
-	if len(c.answer) > 0 {
-		c.events = append(c.events, draft{protocol.EventMessageDelta, c.at, protocol.MessageDelta{TurnID: c.turnID, Text: string(c.answer)}})
-		c.answer = nil
-	}
+	c.events = appendText(c.events, protocol.EventMessageDelta, c.at, c.turnID, string(c.answer))
+	c.answer = nil
 }
 
 func (c *copier) endTurn(p protocol.TurnCompleted) {

@@ -98,7 +98,7 @@ func (s *Session) StartTurn(req protocol.TurnRequest) (turnID string, err error)
 	}
 	s.turn, s.interrupted = t, false
 	s.manager.wake()
-	go s.run(t)
+	go s.run(t, s.rec.size) // what is steered from now on is not in there
 	return t.id, nil
 }
 
@@ -140,15 +140,12 @@ func (s *Session) Steer(text string) error {
 	return nil
 }
 
-// run calls the model until it has nothing more to say.
-func (s *Session) run(t *turn) {
+// run calls the model until it has nothing more to say. The conversation so far is in the first size bytes of the record.
+func (s *Session) run(t *turn, size int64) {
 	defer s.manager.running.Done()
 	defer close(t.done)
-	s.mu.Lock()
-	path, size := s.rec.path, s.rec.size
-	s.mu.Unlock()
 	var file *os.File
-	heard, err := readConversation(path, s.id, size)
+	heard, err := readConversation(s.rec.path, s.id, size)
 	for again := true; again; {
 		var result ModelResult
 		if err == nil {
@@ -217,12 +214,8 @@ func (s *Session) flush(t *turn) {
 	}
 	var drafts []draft
 	now := s.manager.now()
-	if len(t.reasoning) > 0 {
-		drafts = append(drafts, draft{protocol.EventMessageReasoning, now, protocol.MessageDelta{TurnID: t.id, Text: string(t.reasoning)}})
-	}
-	if len(t.text) > 0 {
-		drafts = append(drafts, draft{protocol.EventMessageDelta, now, protocol.MessageDelta{TurnID: t.id, Text: string(t.text)}})
-	}
+	drafts = appendText(drafts, protocol.EventMessageReasoning, now, t.id, string(t.reasoning))
+	drafts = appendText(drafts, protocol.EventMessageDelta, now, t.id, string(t.text))
 	if len(drafts) == 0 || t.failed != nil {
 		return
 	}

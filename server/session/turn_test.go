@@ -202,7 +202,8 @@ func TestAnInterruptThatRacesWithTheEndLeavesOneEnd(t *testing.T) {
 	m := open(t, session.Config{Model: says("a", "b")})
 	s := m.create(t)
 	f := follow(s)
-	for range 200 {
+	turns := rounds(200)
+	for range turns {
 		var wg sync.WaitGroup
 		say(t, s, "go")
 		wg.Go(s.Interrupt)
@@ -214,8 +215,8 @@ func TestAnInterruptThatRacesWithTheEndLeavesOneEnd(t *testing.T) {
 		wg.Wait()
 	}
 	wantContiguous(t, f.seen, 1)
-	if got := strings.Count(kinds(all(t, s.After)), "turn.completed"); got != 200 {
-		t.Errorf("got %d ends of 200 turns", got)
+	if got := strings.Count(kinds(all(t, s.After)), "turn.completed"); got != turns {
+		t.Errorf("got %d ends of %d turns", got, turns)
 	}
 }
 

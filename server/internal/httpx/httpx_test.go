@@ -210,6 +210,12 @@ func TestEventStream(t *testing.T) {
 			"id: 7\nevent: call\ndata: {\"a\":\"<\\n>\"}\n\n"},
 		{func(s *httpx.EventStream) error { return s.Ping() }, ": ping\n\n"},
 		{func(s *httpx.EventStream) error {
+			s.Add(8, []byte(`{"a":1}`))
+			s.Add(18446744073709551615, []byte(`{}`))
+			return s.Flush()
+		}, "id: 8\ndata: {\"a\":1}\n\n"},
+		{func(*httpx.EventStream) error { return nil }, "id: 18446744073709551615\ndata: {}\n\n"}, // which came along
+		{func(s *httpx.EventStream) error {
 			if s.Send("9", "lost", math.NaN()) == nil {
 				t.Error("what cannot be marshalled was sent")
 			}
