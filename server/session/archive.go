@@ -53,7 +53,7 @@ func (m *Manager) List(recorded bool, workspace string) ([]protocol.Session, err
 		return nil, err
 	}
 	for _, id := range slices.Backward(ids) {
-		if seen[id] || m.Get(id) != nil {
+		if seen[id] || m.owned(id) {
 			continue
 		}
 		sum, err := m.summary(id)

@@ -52,11 +52,8 @@ func readConversation(path, id string, size int64) (*conversation, error) {
 			if json.Unmarshal(e.Payload, &p) != nil {
 				return nil
 			}
-			images, err := store.load(p.Images)
-			if err != nil {
-				return err
-			}
-			c.said(p.Text, images)
+			images, lost := store.load(p.Images)
+			c.said(p.Text+lost, images)
 		case protocol.EventTurnSteered:
 			var p protocol.TurnSteered
 			if json.Unmarshal(e.Payload, &p) == nil {

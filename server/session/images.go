@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"chatwright.dev/tray/server/protocol"
@@ -47,34 +46,32 @@ func (s imageStore) save(images []protocol.Image) ([]protocol.ImageRef, error) {
 	return refs, nil
 }
 
-// load reads images back. One that is gone, or is not what it was, is an error: a model that is not shown what the user
-// speaks of answers nonsense.
-func (s imageStore) load(refs []protocol.ImageRef) ([]protocol.Image, error) {
-	var images []protocol.Image
+// load reads images back. Of those that are gone, or are not what they were, lost tells the model: a conversation that
+// lost a picture can go on.
+func (s imageStore) load(refs []protocol.ImageRef) (images []protocol.Image, lost string) {
 	for _, ref := range refs {
-		if !isHash(ref.SHA256) {
-			return nil, errors.New("reading an image: the record names none that there could be")
-		}
-		data, err := wholefile.Read(s.path(ref), maxImage)
+		data, err := s.read(ref)
 		if err != nil {
-			return nil, fmt.Errorf("reading an image: %w", withoutPath(err))
-		}
-		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != ref.SHA256 {
-			return nil, errors.New("reading an image: it is not what it was")
+			lost += "\n\n[There was a picture here, which cannot be read any more.]"
+			continue
 		}
 		images = append(images, protocol.Image{MediaType: ref.MediaType, Data: data})
 	}
-	return images, nil
+	return images, lost
 }
 
-// take makes the images of another session ours too.
-func (s imageStore) take(from imageStore, refs []protocol.ImageRef) error {
-	images, err := from.load(refs)
-	if err != nil {
-		return err
+func (s imageStore) read(ref protocol.ImageRef) ([]byte, error) {
+	if !isHash(ref.SHA256) {
+		return nil, errors.New("the record names no file of ours")
 	}
-	_, err = s.save(images)
-	return err
+	data, err := wholefile.Read(s.path(ref), maxImage)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != ref.SHA256 {
+		return nil, errors.New("it is not what it was")
+	}
+	return data, nil
 }
 
 // size is what the images take, and 0 where there are none.
@@ -91,7 +88,9 @@ func (s imageStore) size() (total int64) {
 func (s imageStore) path(ref protocol.ImageRef) string { return filepath.Join(string(s), ref.SHA256) }
 
 // isHash guards the file system against a record that somebody wrote into.
-func isHash(name string) bool { return regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(name) }
+func isHash(name string) bool {
+	return len(name) == 2*sha256.Size && strings.Trim(name, "0123456789abcdef") == ""
+}
 
 // checkImages refuses what no model reads.
 func checkImages(images []protocol.Image) error {

@@ -13,9 +13,7 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +56,8 @@ type Manager struct {
 
 	mu        sync.Mutex
 	live      map[string]*Session
-	newest    time.Time // of the ids that were given out
+	making    map[string]bool // ids of those whose record is being begun
+	newest    time.Time       // of the ids that were given out
 	ending    bool
 	changed   chan struct{}      // nil while nobody waits
 	summaries map[string]summary // of records that nobody writes, by id
@@ -91,7 +90,7 @@ func Open(cfg Config) (*Manager, error) {
 	if err := os.Chmod(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of sessions private: %w", err)
 	}
-	m := &Manager{cfg: cfg, live: make(map[string]*Session), summaries: make(map[string]summary)}
+	m := &Manager{cfg: cfg, live: make(map[string]*Session), making: make(map[string]bool), summaries: make(map[string]summary)}
 	ids, err := m.recorded()
 	if err != nil {
 		return nil, err
@@ -105,6 +104,7 @@ func Open(cfg Config) (*Manager, error) {
 			cfg.Log("session " + id + ": taking up its record: " + err.Error())
 		}
 	}
+	m.removeOrphans()
 	return m, nil
 }
 
@@ -180,12 +180,16 @@ func (m *Manager) Create(req protocol.CreateSessionRequest) (*Session, error) {
 	s := &Session{manager: m, createdAt: m.now(), about: protocol.SessionCreated{
 		Workspace: filepath.Clean(req.Workspace), Model: req.Model, Upstream: req.Upstream, SandboxMode: req.SandboxMode,
 	}}
-	if err := m.record(s, source); err != nil {
+	err := m.record(s, source)
+	m.mu.Lock()
+	delete(m.making, s.id)
+	if err == nil {
+		m.live[s.id] = s
+	}
+	m.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	m.live[s.id] = s
-	m.mu.Unlock()
 	m.wake()
 	m.prune()
 	return s, nil
@@ -193,14 +197,9 @@ func (m *Manager) Create(req protocol.CreateSessionRequest) (*Session, error) {
 
 // record gives a session its id and its record, with the first events in it.
 func (m *Manager) record(s *Session, source *source) (err error) {
-	for {
-		s.id = m.nextID(s.createdAt)
-		if s.rec, err = createRecord(m.path(s.id)); err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("making the record of a session: %w", withoutPath(err))
-		}
+	s.id = m.nextID(s.createdAt)
+	if s.rec, err = createRecord(m.path(s.id)); err != nil {
+		return fmt.Errorf("making the record of a session: %w", withoutPath(err))
 	}
 	drafts := []draft{{protocol.EventSessionCreated, s.createdAt, s.about}}
 	if source != nil {
@@ -227,7 +226,9 @@ func (m *Manager) nextID(at time.Time) string {
 		at = m.newest.Add(time.Millisecond)
 	}
 	m.newest = at
-	return makeID(at)
+	id := makeID(at)
+	m.making[id] = true
+	return id
 }
 
 // CheckWorkspace refuses what is no folder, or not always the same one.
@@ -250,6 +251,13 @@ func (m *Manager) Get(id string) *Session {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.live[id]
+}
+
+// owned reports whether a record has a writer: its session is live, or about to be.
+func (m *Manager) owned(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.live[id] != nil || m.making[id]
 }
 
 // Live returns the live sessions in the order of their creation.

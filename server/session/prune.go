@@ -1,6 +1,8 @@
 package session
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -30,7 +32,7 @@ func (m *Manager) prune() {
 		}
 		size := info.Size() + imagesOf(m.path(id)).size()
 		total += size
-		if m.Get(id) == nil {
+		if !m.owned(id) {
 			files = append(files, file{id, info.ModTime(), size})
 		}
 	}
@@ -51,5 +53,24 @@ func (m *Manager) prune() {
 		}
 		m.forget(f.id)
 		total -= f.size
+	}
+}
+
+// removeOrphans removes images whose record went just before the daemon was killed.
+func (m *Manager) removeOrphans() {
+	files, err := os.ReadDir(m.cfg.Dir)
+	if err != nil {
+		return // recorded has said so
+	}
+	for _, file := range files {
+		id, isImages := strings.CutSuffix(file.Name(), imagesSuffix)
+		if !isImages || !ValidID(id) {
+			continue
+		}
+		if _, err := os.Lstat(m.path(id)); errors.Is(err, fs.ErrNotExist) {
+			if err := removeRecord(m.path(id)); err != nil {
+				m.cfg.Log("session " + id + ": removing its images: " + err.Error())
+			}
+		}
 	}
 }

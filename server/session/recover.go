@@ -9,7 +9,7 @@ import (
 )
 
 // tailBytes is how much of a record's end tells, nearly always, that nothing is to be done.
-const tailBytes = 64 << 10
+const tailBytes = 8 << 10
 
 // recover completes the record of a session that a daemon left behind when it was killed or the power failed: half a
 // line at its end goes, and says so; a turn without an end gets one. A record without a single event goes as a whole.

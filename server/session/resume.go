@@ -94,14 +94,17 @@ func (c *copier) copy(e protocol.Event) error {
 			return nil
 		}
 		c.endTurn(protocol.TurnCompleted{Reason: protocol.TurnInterrupted})
-		if err := imagesOf(c.to.rec.path).take(c.images, p.Images); err != nil {
+		images, lost := c.images.load(p.Images)
+		refs, err := imagesOf(c.to.rec.path).save(images)
+		if err != nil {
 			return err
 		}
+		p.Images, p.Text = refs, p.Text+lost
 		c.turns++
 		c.turnID = turnIDOf(uint64(len(c.events)) + 1)
 		p.TurnID, p.SubmissionID = c.turnID, ""
-		if c.to.firstText == "" {
-			c.to.firstText = firstLine(p.Text)
+		if c.to.derived == "" {
+			c.to.derived = deriveTitle(p.Text)
 		}
 		c.add(e, p)
 	case protocol.EventTurnSteered:

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -43,8 +44,8 @@ type Session struct {
 	changed     chan struct{} // closed at the next event; nil while nobody waits
 
 	name          string
-	firstText     string
-	turn          *turn // the one that runs
+	derived       string // title, when there is no name
+	turn          *turn  // the one that runs
 	submissions   map[submission]uint64
 	interrupted   bool
 	contextWindow int64 // 0: unknown
@@ -70,7 +71,7 @@ func (s *Session) Info() protocol.Session {
 	info := protocol.Session{
 		ID: s.id, State: protocol.SessionIdle, Live: !s.ended,
 		Workspace: s.about.Workspace, Model: s.about.Model, Upstream: s.about.Upstream, SandboxMode: s.about.SandboxMode,
-		CreatedAt: s.createdAt, LastSeq: s.last, FirstSeq: 1, Title: titleOf(s.name, s.firstText),
+		CreatedAt: s.createdAt, LastSeq: s.last, FirstSeq: 1, Title: cmp.Or(s.name, s.derived),
 		Interrupted: s.interrupted,
 	}
 	if s.turn != nil {
@@ -290,21 +291,15 @@ func checkName(name string) error {
 	return nil
 }
 
-// titleOf is the name of a session or, without one, the first line of what was said first.
-func titleOf(name, firstText string) string {
-	if name != "" {
-		return name
-	}
-	line := strings.Join(strings.FieldsFunc(firstLine(firstText), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if runes := []rune(line); len(runes) > maxTitle {
-		line = strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
-	}
-	return line
-}
-
-func firstLine(text string) string {
+// deriveTitle makes a title of the first line that was said. It holds on to nothing of the text.
+func deriveTitle(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+	words := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	title := strings.Join(words, " ")
+	if runes := []rune(title); len(runes) > maxTitle {
+		title = strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
+	}
+	return strings.Clone(title)
 }
 
 func submissionOf(id string) submission {

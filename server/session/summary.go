@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type summary struct {
 	about     protocol.SessionCreated
 	createdAt time.Time
 	name      string
-	firstText string
+	derived   string              // title, when there is no name
 	reason    protocol.TurnReason // how the last turn ended; "": none has
 	open      string              // id of a turn without an end
 }
@@ -31,7 +32,7 @@ func (s summary) info(id string) protocol.Session {
 	return protocol.Session{
 		ID: id, State: protocol.SessionClosed,
 		Workspace: s.about.Workspace, Model: s.about.Model, Upstream: s.about.Upstream, SandboxMode: s.about.SandboxMode,
-		CreatedAt: s.createdAt, LastSeq: s.lastSeq, FirstSeq: 1, Title: titleOf(s.name, s.firstText),
+		CreatedAt: s.createdAt, LastSeq: s.lastSeq, FirstSeq: 1, Title: cmp.Or(s.name, s.derived),
 		Interrupted: s.open != "" || s.reason == protocol.TurnInterrupted,
 	}
 }
@@ -112,8 +113,8 @@ func (s *summary) take(line []byte, id string) {
 		var p protocol.TurnStarted
 		if json.Unmarshal(e.Payload, &p) == nil {
 			s.open = p.TurnID
-			if s.firstText == "" {
-				s.firstText = firstLine(p.Text)
+			if s.derived == "" {
+				s.derived = deriveTitle(p.Text)
 			}
 		}
 	case protocol.EventTurnCompleted:

@@ -93,8 +93,8 @@ func (s *Session) StartTurn(req protocol.TurnRequest) (turnID string, err error)
 		}
 		s.submissions[sub] = s.last
 	}
-	if s.firstText == "" {
-		s.firstText = firstLine(req.Text)
+	if s.derived == "" {
+		s.derived = deriveTitle(req.Text)
 	}
 	s.turn, s.interrupted = t, false
 	s.manager.wake()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -259,43 +257,5 @@ func TestTurnsThatSayNothingOrTooMuchAreRefused(t *testing.T) {
 	}
 	if got := s.Info().LastSeq; got != 1 {
 		t.Errorf("got %d events, want only the first", got)
-	}
-}
-
-// Images are kept beside the record, so that no follower is sent megabytes, and reach the model in every later turn.
-func TestImagesReachTheModelAndNotTheFollowers(t *testing.T) {
-	data := []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("picture", 100_000))
-	var heard [][]session.Message
-	m := open(t, session.Config{Model: model(func(_ context.Context, req session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
-		heard = append(heard, req.Messages)
-		emit(session.Delta{Text: "A cart"})
-		return done(), nil
-	})})
-	s := m.create(t)
-	f := follow(s)
-	if _, err := s.StartTurn(protocol.TurnRequest{Images: []protocol.Image{{MediaType: "image/png", Data: data}}}); err != nil {
-		t.Fatal(err)
-	}
-	started := f.until(t, protocol.EventTurnStarted)
-	if ref := payload[protocol.TurnStarted](t, started).Images; len(ref) != 1 || ref[0].Bytes != int64(len(data)) || len(started.Payload) > 300 {
-		t.Errorf("the event: got %s", started.Payload)
-	}
-	f.until(t, protocol.EventTurnCompleted)
-	say(t, s, "and now?")
-	f.until(t, protocol.EventTurnCompleted)
-	for i, messages := range heard {
-		if images := messages[0].Images; len(images) != 1 || string(images[0].Data) != string(data) {
-			t.Errorf("turn %d: the model did not see the picture", i+1)
-		}
-	}
-	folder := filepath.Join(m.dir, s.ID()+".images")
-	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder of images: got %v, %v, want 0700", info, err)
-	}
-	if err := m.Delete(t.Context(), s.ID(), true); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := os.ReadDir(m.dir); len(left) != 0 {
-		t.Errorf("after a purge: got %v, want nothing left", left)
 	}
 }
