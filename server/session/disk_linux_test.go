@@ -131,24 +131,46 @@ func TestADiskThatIsFullFromTheStartMakesNoSession(t *testing.T) {
 	m.create(t)
 }
 
-// A daemon that ends while the disk is full leaves a turn without an end, which the next one finds.
-func TestAnEndThatIsOwedIsFoundByTheNextDaemon(t *testing.T) {
-	folder := disk(t)
-	begun := make(chan struct{})
-	m := open(t, session.Config{Dir: filepath.Join(folder, "s"), Model: stalls(begun)})
-	s := m.create(t)
-	say(t, s, "hello")
-	<-begun
-	pad := strings.Repeat("x", 120)
-	makeRoom := fill(t, folder)
-	for s.Rename(pad) == nil { // what is left of the last page
+// fillToTheByte leaves no room for even the shortest event, not in the last page of the record either.
+func fillToTheByte(t *testing.T, folder string, s *session.Session) (makeRoom func()) {
+	t.Helper()
+	makeRoom = fill(t, folder)
+	for _, name := range []string{strings.Repeat("x", 120), ""} {
+		for s.Rename(name) == nil {
+		}
 	}
-	m.stop()
-	makeRoom()
-	next := open(t, session.Config{Dir: m.dir})
-	events := next.events(t, s.ID())
-	wantContiguous(t, events, 1)
-	if end := events[len(events)-1]; end.Type != protocol.EventTurnCompleted {
-		t.Errorf("it ends with %s", end.Type)
+	return makeRoom
+}
+
+// A daemon that ends while the disk is full says so, and leaves a turn without an end, which the next one finds.
+func TestAnEndThatIsOwedIsFoundByTheNextDaemon(t *testing.T) {
+	for name, end := range map[string]func(m sessions, id string) error{
+		"at the end of the daemon":  func(m sessions, _ string) error { m.stop(); return nil },
+		"at the end of the session": func(m sessions, id string) error { return m.Delete(context.Background(), id, false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := disk(t)
+			begun := make(chan struct{})
+			var said []string
+			m := open(t, session.Config{Dir: filepath.Join(folder, "s"), Model: stalls(begun), Log: func(line string) { said = append(said, line) }})
+			s := m.create(t)
+			say(t, s, "hello")
+			<-begun
+			makeRoom := fillToTheByte(t, folder, s)
+			if err := end(m, s.ID()); err != nil {
+				t.Fatal(err)
+			}
+			if len(said) == 0 || !strings.Contains(said[len(said)-1], "the end of its last turn is lost") {
+				t.Errorf("it said %q", said)
+			}
+			m.stop()
+			makeRoom()
+			next := open(t, session.Config{Dir: m.dir})
+			events := next.events(t, s.ID())
+			wantContiguous(t, events, 1)
+			if end := events[len(events)-1]; end.Type != protocol.EventTurnCompleted {
+				t.Errorf("it ends with %s", end.Type)
+			}
+		})
 	}
 }

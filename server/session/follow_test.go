@@ -261,3 +261,44 @@ func TestACursorBeyondTheEndWaits(t *testing.T) {
 		t.Errorf("got %+v, %v, want event 3", page.Entries, err)
 	}
 }
+
+// What another program wrote into a record must not be written behind: its numbers are not ours.
+func TestARecordThatAnotherProgramChangedTakesNothing(t *testing.T) {
+	m := open(t, session.Config{})
+	s := m.create(t)
+	file, err := os.OpenFile(m.path(s.ID()), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString("hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	_ = file.Close()
+	if err := s.Rename("x"); err == nil || !strings.Contains(err.Error(), "was changed by another program") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.StartTurn(protocol.TurnRequest{Text: "x"}); err == nil {
+		t.Error("a turn began")
+	}
+	if got := s.Info(); got.LastSeq != 1 || got.State != protocol.SessionIdle {
+		t.Errorf("got %+v", got)
+	}
+	if m.stop(); len(m.record(t, s.ID())) != 2 {
+		t.Error("something was written")
+	}
+}
+
+// A record that was cut short under a live session does not keep its followers spinning.
+func TestARecordThatWasCutShortHasExpired(t *testing.T) {
+	m := open(t, session.Config{Model: says(strings.Repeat("x", 10_000))})
+	s := m.create(t)
+	say(t, s, "hello")
+	f := follow(s)
+	f.until(t, protocol.EventTurnCompleted)
+	m.stop()
+	if err := os.Truncate(m.path(s.ID()), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.After(session.Cursor{}, 0)
+	wantCode(t, err, protocol.CodeEventsExpired, "")
+}

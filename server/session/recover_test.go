@@ -56,7 +56,7 @@ func victim(dir string) {
 	}
 }
 
-// Issue of a kill -9 in the middle of a turn: no event that was seen is lost, none comes twice, and the turn has an end.
+// A kill -9 in the middle of a turn: no event that was seen is lost, none comes twice, and the turn has an end.
 func TestAKillInTheMiddleOfATurnLosesNothingThatWasSeen(t *testing.T) {
 	for _, lines := range []int{2, 5, 9, 20} {
 		t.Run(fmt.Sprintf("after %d events", lines), func(t *testing.T) {

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,5 +78,39 @@ func TestASteerThatRacesWithTheEndIsHeardOrRefused(t *testing.T) {
 		if got := heard.Load(); got != taken {
 			t.Fatalf("%d steers were taken and %d heard", taken, got)
 		}
+	}
+}
+
+// The usage of a turn is the sum of its calls, as long as each of them says what it cost.
+func TestUsageIsTheSumOfTheCallsOfATurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		second *protocol.Usage
+		want   string
+	}{
+		"each says":    {&protocol.Usage{InputTokens: 20, OutputTokens: 2, CacheReadTokens: new(int64(8))}, `{"input_tokens":30,"output_tokens":3,"cache_read_tokens":12}`},
+		"one does not": {nil, "null"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := make(chan struct{})
+			m := open(t, session.Config{Model: model(func(ctx context.Context, req session.ModelRequest, _ func(session.Delta)) (session.ModelResult, error) {
+				if len(req.Messages) == 1 && !strings.Contains(req.Messages[0].Text, "more") {
+					begun <- struct{}{}
+					<-ctx.Done() // and it was whole all the same
+					return session.ModelResult{FinishReason: "stop", Usage: &protocol.Usage{InputTokens: 10, OutputTokens: 1, CacheReadTokens: new(int64(4))}}, nil
+				}
+				return session.ModelResult{FinishReason: "stop", Usage: c.second}, nil
+			})})
+			s := m.create(t)
+			say(t, s, "hello")
+			<-begun
+			if err := s.Steer("more"); err != nil {
+				t.Fatal(err)
+			}
+			end := payload[protocol.TurnCompleted](t, follow(s).until(t, protocol.EventTurnCompleted))
+			got, err := json.Marshal(end.Usage)
+			if err != nil || string(got) != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
