@@ -20,3 +20,10 @@ func ReadRecord(content []byte, id string, behind Entry) (entries []Entry, err e
 		}
 	}
 }
+
+// InMemory is how many bytes of events a session holds in memory.
+func InMemory(s *Session) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.windowBytes
+}

@@ -154,6 +154,9 @@ func TestAFollowerThatReadsNothingForTenThousandEventsLosesNone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if got := session.InMemory(s); got > 256<<10 {
+		t.Errorf("memory holds %d bytes of events for it", got)
+	}
 	cursor, seen := first.Next, uint64(1)
 	for {
 		page, err := s.After(cursor, 0)
@@ -301,4 +304,19 @@ func TestARecordThatWasCutShortHasExpired(t *testing.T) {
 	}
 	_, err := s.After(session.Cursor{}, 0)
 	wantCode(t, err, protocol.CodeEventsExpired, "")
+}
+
+// A cursor that was moved back by hand reads from there, whatever else it knows.
+func TestACursorMayBeMovedBack(t *testing.T) {
+	m := open(t, session.Config{Model: says(strings.Repeat("x", 10_000))})
+	s := m.create(t)
+	say(t, s, "hello")
+	f := follow(s)
+	f.until(t, protocol.EventTurnCompleted)
+	cursor := f.cursor
+	cursor.Seq = 0
+	page, err := s.After(cursor, 1)
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].Seq != 1 {
+		t.Errorf("got %+v, %v, want event 1", page.Entries, err)
+	}
 }

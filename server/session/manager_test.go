@@ -221,7 +221,7 @@ func TestDeleteEndsASessionAndKeepsOrPurgesItsRecord(t *testing.T) {
 	if end := events[len(events)-1]; payload[protocol.TurnCompleted](t, end).Reason != protocol.TurnInterrupted {
 		t.Errorf("it ends with %s %s", end.Type, end.Payload)
 	}
-	if page, err := s.After(session.Cursor{Seq: events[len(events)-1].Seq}, 0); err != nil || !page.Ended {
+	if page, err := s.After(session.Cursor{Seq: events[len(events)-1].Seq}, 0); err != nil || !page.Ended || page.Changed != nil {
 		t.Errorf("a follower of the ended session: got %+v, %v", page, err)
 	}
 	_, err := s.StartTurn(protocol.TurnRequest{Text: "more"})

@@ -196,6 +196,24 @@ func TestInterruptKeepsWhatWasSaidAndMayComeTwiceOrTooLate(t *testing.T) {
 	}
 }
 
+// Whoever interrupts an answer that is whole has come too late.
+func TestAnAnswerThatIsWholeIsDoneAllTheSame(t *testing.T) {
+	begun := make(chan struct{})
+	m := open(t, session.Config{Model: model(func(ctx context.Context, _ session.ModelRequest, _ func(session.Delta)) (session.ModelResult, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return done(), nil
+	})})
+	s := m.create(t)
+	say(t, s, "hello")
+	<-begun
+	s.Interrupt()
+	end := payload[protocol.TurnCompleted](t, follow(s).until(t, protocol.EventTurnCompleted))
+	if end.Reason != protocol.TurnDone || s.Info().Interrupted {
+		t.Errorf("got %+v", end)
+	}
+}
+
 func TestAnInterruptThatRacesWithTheEndLeavesOneEnd(t *testing.T) {
 	m := open(t, session.Config{Model: says("a", "b")})
 	s := m.create(t)
