@@ -3,6 +3,7 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"regexp"
 	"strings"
@@ -41,6 +42,9 @@ func (p Profile) String() string { return p.Name + " (" + p.BaseURL + ")" }
 
 // GoString is String for %#v.
 func (p Profile) GoString() string { return p.String() }
+
+// LogValue is String for a log that writes JSON.
+func (p Profile) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // Public is p as it may be told.
 func (p Profile) Public() protocol.UpstreamProfile {
