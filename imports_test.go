@@ -94,6 +94,11 @@ var layerRules = []layerRule{
 	{from: "server/policy", to: module + "/...", reason: "words that every side shares"},
 	{from: "server/watch", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "server/hint", to: module + "/...", reason: "a leaf that everything may use"},
+	{from: "server/chat", to: module + "/...", reason: "the caller's side of the API: proxy, upstreams and sessions meet it in app"},
+	{from: "server/session", to: "server/chat", reason: "a session asks a Model; they meet in app"},
+	{from: "server/session", to: "server/proxy", reason: "they meet in app"},
+	{from: "server/session", to: "server/upstream", reason: "they meet in app: a session knows the names of upstreams alone"},
+	{from: "server/proxy", to: "server/session", reason: "they meet in app"},
 	{from: "server/wholefile", to: module + "/...", reason: "a leaf that everything may use"},
 }
 
