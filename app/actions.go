@@ -54,9 +54,9 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 	case tray.ServerRestart:
 		return a.supervisor.Do(ctx, protocol.ServerRestart)
 	case tray.UseDemo:
-		return a.useUpstream(upstream.DemoName)
+		return a.choice.Use(upstream.DemoName)
 	case tray.UseConfigured:
-		return a.useUpstream(a.settings.Load().Upstream)
+		return a.choice.Use(upstream.ConfiguredName)
 	case tray.MenuOpened:
 		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
 			a.scout.Ask()
@@ -67,19 +67,6 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 		return nil
 	}
 	return fmt.Errorf("unknown action %q", action)
-}
-
-// useUpstream sends the calls from now on to another upstream. Calls in flight stay where they are.
-func (a *app) useUpstream(base string) error {
-	target, err := upstream.Parse(base)
-	if err != nil {
-		return err
-	}
-	a.selector.Store(target)
-	a.scout.report(target, protocol.ReachUnknown, "")
-	a.scout.Ask()
-	a.log.Info("upstream chosen", "upstream", target.Name)
-	return nil
 }
 
 // open opens a page in the user's browser and returns its URL.

@@ -71,6 +71,7 @@ type app struct {
 	metrics    *metrics.Store
 	history    *history.Store // nil: none is kept
 	selector   *upstream.Selector
+	choice     *choice
 	ui         *server.UISource
 	board      board
 	status     *watch.Value[protocol.Status]

@@ -20,6 +20,8 @@ type parts struct {
 	ui       protocol.UI
 	history  *protocol.History // nil: none is kept, or it is not read yet
 	notices  []protocol.Notice
+	// choosable are the upstreams that a menu offers.
+	choosable []choosable
 	// external holds the metrics of another companion that has the address; nil while the server is ours.
 	external *protocol.Metrics
 }

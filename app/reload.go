@@ -10,6 +10,7 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
 )
 
 // causeSettings is the cause of the notice that the settings could not be read again.
@@ -50,7 +51,7 @@ func (a *app) reloadOnce(ctx context.Context) {
 		a.telemeter.Renew()
 	}
 	if next.Upstream != before.Upstream {
-		if err := a.useUpstream(next.Upstream); err != nil {
+		if err := a.choice.Use(upstream.ConfiguredName); err != nil { // whoever changed it wants it now
 			a.tell(err)
 			return
 		}

@@ -41,7 +41,8 @@ func withDefaults(cfg Config) Config {
 
 // newApp makes all the parts and starts none of them.
 func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
-	target, err := upstream.Parse(cfg.Settings.Upstream)
+	memory := newMemory(cfg.Paths.StateFile, log)
+	choice, target, lost, err := newChoice(cfg, memory, log)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +53,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		startedAt:  time.Now().UTC(),
 		metrics:    metrics.New(cfg.Settings.MetricsCapacity),
 		selector:   upstream.NewSelector(target),
+		choice:     choice,
 		ui:         server.NewUISource(""),
 		ends:       ends, aborts: aborts,
 	}
@@ -73,12 +75,18 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.publisher.status = a.status
 	a.scout = &scout{
 		selector: a.selector, board: a.board, log: log,
-		memory: newMemory(cfg.Paths.StateFile, log),
+		memory: memory,
 		ask:    make(chan struct{}, 1),
 		clock:  func() time.Time { return time.Now().Round(0) }, // without its monotonic part, which stands still in sleep
 		reach:  upstream.Probe,
 	}
 	a.scout.Ask()
+	a.choice.selector, a.choice.scout = a.selector, a.scout
+	a.choice.configured = func() string { return a.settings.Load().Upstream }
+	a.choice.show()
+	if lost != nil {
+		a.board.notify(*lost)
+	}
 	a.publisher.observe = a.scout.observe
 	a.speed = newSpeedometer(a.board, log, a.selector)
 	a.speed.inFlight, a.speed.slept = a.metrics.InFlight, a.scout.lastSleep
@@ -92,7 +100,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	}
 	a.control = control.New(control.Config{
 		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
-		Status: a.status, Calls: a.metrics.After, History: a.historyPages(),
+		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: ends.happened,
