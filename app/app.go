@@ -20,6 +20,8 @@ import (
 	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/proxy"
+	"chatwright.dev/tray/server/session"
 	"chatwright.dev/tray/server/upstream"
 	"chatwright.dev/tray/server/watch"
 )
@@ -72,6 +74,8 @@ type app struct {
 	history    *history.Store // nil: none is kept
 	selector   *upstream.Selector
 	choice     *choice
+	engine     atomic.Pointer[proxy.Proxy] // of the turns of sessions
+	sessions   *session.Manager            // nil: their records have no place
 	ui         *server.UISource
 	board      board
 	status     *watch.Value[protocol.Status]
@@ -137,6 +141,7 @@ func (a *app) live(ctx context.Context) error {
 	defer endControl()
 	var socket errgroup.Group
 	socket.Go(func() error { return a.publisher.Run(controlCtx) }) // who asks during the grace hears what holds then
+	socket.Go(func() error { return a.showSessions(controlCtx) })
 	socket.Go(func() error {
 		err := a.control.Serve(controlCtx)
 		a.ends.cause() // a daemon that nobody can stop any more ends by itself
@@ -156,6 +161,7 @@ func (a *app) live(ctx context.Context) error {
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
+	group.Go(func() error { return a.keepSessions(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
 	group.Go(func() error { return a.speed.Run(groupCtx) })
 	group.Go(func() error { return a.keepStudio(groupCtx) })

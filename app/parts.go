@@ -22,6 +22,9 @@ type parts struct {
 	notices  []protocol.Notice
 	// choosable are the upstreams that a menu offers.
 	choosable []choosable
+	// sessions are the live ones, newest first, as many as a menu lists; sessionCounts is nil where there are none ever.
+	sessions      []listedSession
+	sessionCounts *protocol.SessionCounts
 	// external holds the metrics of another companion that has the address; nil while the server is ours.
 	external *protocol.Metrics
 }

@@ -57,6 +57,7 @@ func (a *app) reloadOnce(ctx context.Context) {
 		}
 	}
 	if !sameServer(next, *before) {
+		a.engine.Store(newEngine(&next, a.metrics.Begin, a.endTurn, a.log))
 		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
 			a.tell(err)
 		}
@@ -98,6 +99,9 @@ func nextStartOnly(a, b settings.Settings) (names []string) {
 	}
 	if a.MetricsCapacity != b.MetricsCapacity {
 		names = append(names, "metrics-capacity")
+	}
+	if a.MaxSessions != b.MaxSessions {
+		names = append(names, "max-sessions")
 	}
 	return names
 }

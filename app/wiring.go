@@ -98,9 +98,12 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
+	a.engine.Store(newEngine(&cfg.Settings, a.metrics.Begin, a.endTurn, log))
+	a.sessions = a.openSessions()
 	a.control = control.New(control.Config{
 		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
+		Manager: a.sessions, Build: a.buildSession, MaxSessions: cfg.Settings.MaxSessions,
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: ends.happened,

@@ -135,6 +135,15 @@ func appEntries() []entry {
 				s.HistoryDays, err = parseNumber(text, 1, 3650)
 				return err
 			}},
+		{Setting{Name: "max-sessions", Env: "CHATWRIGHT_MAX_SESSIONS", Key: "sessions.max", Default: "1000", Arg: "number",
+			Usage: "how many sessions with models may be live at once"},
+			kindNumber, func(s *Settings, text string) (err error) {
+				s.MaxSessions, err = parseNumber(text, 1, 100_000)
+				return err
+			}},
+		{Setting{Name: "console-sessions", Env: "CHATWRIGHT_CONSOLE_SESSIONS", Key: "console.sessions", Default: "false",
+			Usage: "show sessions in the console, read-only: what they say can then be read by pages that may call the daemon"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.ConsoleSessions, err = parseSwitch(text); return err }},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
 			kindText, setLogLevel},

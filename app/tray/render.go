@@ -11,6 +11,10 @@ import (
 const (
 	recentRows = 8
 	noticeRows = 3
+	// SessionRows is how many live sessions there is room for.
+	SessionRows = 8
+	// upstreamRows is how many named upstreams there is room for, besides the configured one and the demo model.
+	upstreamRows = 12
 )
 
 // How many characters of foreign text a row shows; a menu grows as wide as its widest row.
