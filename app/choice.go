@@ -28,6 +28,7 @@ type choice struct {
 	scout      *scout
 	configured func() string // the upstream setting
 	log        *slog.Logger
+	lost       *protocol.Notice // what happened to the named ones; nil: nothing
 
 	mu      sync.Mutex // held while the choice, or what is chosen, changes
 	chosen  string
@@ -52,31 +53,40 @@ type candidate struct {
 }
 
 // newChoice reads the named upstreams and what was chosen last. The first is where calls go at the beginning.
-func newChoice(cfg Config, memory *memory, log *slog.Logger) (c *choice, first *upstream.Target, lost *protocol.Notice, err error) {
+func newChoice(cfg Config, remembered *memory, log *slog.Logger) (c *choice, first *upstream.Target, err error) {
 	c = &choice{log: log, demo: upstream.NewDemo(upstream.DemoConfig{}), reaches: map[string]reached{}, chosen: upstream.ConfiguredName}
 	c.configured = func() string { return cfg.Settings.Upstream }
 	if c.setting, err = upstream.Parse(cfg.Settings.Upstream); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	profiles, setAside, err := upstream.OpenProfiles(cfg.Paths.Upstreams)
 	c.profiles = profiles
 	if err != nil {
 		log.Warn("reading the named upstreams", "err", err, "setAside", setAside)
-		lost = &protocol.Notice{Cause: causeProfiles, Text: "The named upstreams could not be read", Since: time.Now(),
+		c.lost = &protocol.Notice{Cause: causeProfiles, Text: "The named upstreams could not be read", Since: time.Now(),
 			Hint: "Add them again: chatwright-tray upstream add NAME URL."}
 		if setAside != "" {
-			lost.Hint = "The old file is " + filepath.Base(setAside) + "."
+			c.lost.Hint = "The old file is " + filepath.Base(setAside) + "."
 		}
 	}
 	first = c.setting
-	if name := memory.Chosen(); name != "" && !explicit(cfg.Settings) {
+	if name := remembered.Chosen(); name != "" && !explicit(cfg.Settings) {
 		if found, err := c.find(name); err == nil {
 			c.chosen, first = name, found.target
 		} else {
 			log.Warn("the upstream that was chosen last is gone", "upstream", name)
 		}
 	}
-	return c, first, lost, nil
+	return c, first, nil
+}
+
+// join gives the choice the parts that it works with, before anybody asks for it.
+func (c *choice) join(selector *upstream.Selector, scout *scout, configured func() string) {
+	c.selector, c.scout, c.configured = selector, scout, configured
+	c.show()
+	if c.lost != nil {
+		scout.board.notify(*c.lost)
+	}
 }
 
 // explicit says whether whoever started this run said which upstream it is to have.

@@ -41,8 +41,8 @@ func withDefaults(cfg Config) Config {
 
 // newApp makes all the parts and starts none of them.
 func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
-	memory := newMemory(cfg.Paths.StateFile, log)
-	choice, target, lost, err := newChoice(cfg, memory, log)
+	remembered := newMemory(cfg.Paths.StateFile, log)
+	upstreams, target, err := newChoice(cfg, remembered, log)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		startedAt:  time.Now().UTC(),
 		metrics:    metrics.New(cfg.Settings.MetricsCapacity),
 		selector:   upstream.NewSelector(target),
-		choice:     choice,
+		choice:     upstreams,
 		ui:         server.NewUISource(""),
 		ends:       ends, aborts: aborts,
 	}
@@ -75,18 +75,13 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.publisher.status = a.status
 	a.scout = &scout{
 		selector: a.selector, board: a.board, log: log,
-		memory: memory,
+		memory: remembered,
 		ask:    make(chan struct{}, 1),
 		clock:  func() time.Time { return time.Now().Round(0) }, // without its monotonic part, which stands still in sleep
 		reach:  upstream.Probe,
 	}
 	a.scout.Ask()
-	a.choice.selector, a.choice.scout = a.selector, a.scout
-	a.choice.configured = func() string { return a.settings.Load().Upstream }
-	a.choice.show()
-	if lost != nil {
-		a.board.notify(*lost)
-	}
+	a.choice.join(a.selector, a.scout, func() string { return a.settings.Load().Upstream })
 	a.publisher.observe = a.scout.observe
 	a.speed = newSpeedometer(a.board, log, a.selector)
 	a.speed.inFlight, a.speed.slept = a.metrics.InFlight, a.scout.lastSleep
@@ -100,16 +95,20 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	}
 	a.engine.Store(newEngine(&cfg.Settings, a.metrics.Begin, a.endTurn, log))
 	a.sessions = a.openSessions()
-	a.control = control.New(control.Config{
-		SocketPath: cfg.Paths.Socket, Version: cfg.Version, InstanceID: a.instanceID,
+	a.control = a.newControl()
+	return a, nil
+}
+
+func (a *app) newControl() *control.Server {
+	return control.New(control.Config{
+		SocketPath: a.cfg.Paths.Socket, Version: a.cfg.Version, InstanceID: a.instanceID,
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
-		Manager: a.sessions, Build: a.buildSession, MaxSessions: cfg.Settings.MaxSessions,
+		Manager: a.sessions, Build: a.buildSession, MaxSessions: a.cfg.Settings.MaxSessions,
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
-		StreamsEnd: ends.happened,
-		Log:        func(text string) { log.Warn("control socket", "event", text) },
+		StreamsEnd: a.ends.happened,
+		Log:        func(text string) { a.log.Warn("control socket", "event", text) },
 	})
-	return a, nil
 }
 
 // prepare makes a server from the settings in force. The metrics, the upstream and the page at "/" are the app's, so

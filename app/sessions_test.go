@@ -1,0 +1,143 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"chatwright.dev/tray/server/client"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
+)
+
+// startedTurn is a turn that has begun to answer, and goes on when next is closed.
+func startedTurn(t *testing.T, l *living, provider *servertest.Provider) (session string) {
+	t.Helper()
+	c := l.client()
+	putUpstream(t, c, "work", provider.BaseURL("slow"), nil)
+	s, err := c.CreateSession(t.Context(), protocol.CreateSessionRequest{Workspace: t.TempDir(), Upstream: "work", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.StartTurn(t.Context(), s.ID, protocol.TurnRequest{Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	said := errors.New("it speaks")
+	err = c.Follow(t.Context(), s.ID, 0, client.Follower{Event: func(e protocol.Event) error {
+		if e.Type == protocol.EventMessageDelta {
+			return said
+		}
+		return nil
+	}})
+	if !errors.Is(err, said) {
+		t.Fatal(err)
+	}
+	return s.ID
+}
+
+func slowProvider(t *testing.T) (*servertest.Provider, chan struct{}) {
+	next := make(chan struct{})
+	return servertest.NewProvider(t, map[string]servertest.Scenario{"slow": {Next: next, Pieces: []string{
+		sse(`{"choices":[{"delta":{"content":"one moment"}}]}`),
+		sse(`{"choices":[{"delta":{"content":", done"},"finish_reason":"stop"}]}`) + sse("[DONE]"),
+	}}}), next
+}
+
+func TestServerThatStopsEndsNoTurn(t *testing.T) {
+	provider, next := slowProvider(t)
+	l := live(t, func(*Config) {})
+	id := startedTurn(t, l, provider)
+	c := l.client()
+	if err := c.Server(t.Context(), protocol.ServerStop); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Status(t.Context())
+	if err != nil || s.Phase != protocol.PhaseStopped || s.Sessions == nil || s.Metrics.InFlight != 1 {
+		t.Errorf("status: got %s, %+v, %d in flight, %v", s.Phase, s.Sessions, s.Metrics.InFlight, err)
+	}
+	close(next)
+	done := errors.New("done")
+	err = c.Follow(t.Context(), id, 0, client.Follower{Event: func(e protocol.Event) error {
+		if e.Type == protocol.EventTurnCompleted {
+			if !strings.Contains(string(e.Payload), `"reason":"done"`) {
+				t.Errorf("the turn ended with %s", e.Payload)
+			}
+			return done
+		}
+		return nil
+	}})
+	if !errors.Is(err, done) {
+		t.Error(err)
+	}
+	if s, err := c.Status(t.Context()); err != nil || s.Metrics.Calls != 1 || s.Metrics.Recent[0].Upstream != "work" {
+		t.Errorf("the call in the metrics: %+v, %v", s.Metrics, err)
+	}
+}
+
+// The record of a turn that was running when the end came.
+func recordOf(t *testing.T, l *living, id string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(l.cfg.Paths.Sessions, id+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestTurnHasTheGraceWhenTheCompanionEnds(t *testing.T) {
+	provider, next := slowProvider(t)
+	l := live(t, func(c *Config) { c.Settings = settingsWith(t, "grace=1h") })
+	id := startedTurn(t, l, provider)
+	c := l.client()
+	l.end()
+	for { // until the end has begun, for everybody to see
+		s, err := c.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Detail == DetailEnding {
+			break
+		}
+	}
+	if _, err := c.StartTurn(t.Context(), id, protocol.TurnRequest{Text: "more"}); err == nil {
+		t.Error("a turn began while another ran, and the companion was ending")
+	}
+	close(next)
+	if err := <-l.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	l.ended <- nil
+	if record := recordOf(t, l, id); !strings.Contains(record, `"reason":"done"`) || !strings.Contains(record, ", done") {
+		t.Errorf("the record is not whole:\n%s", record)
+	}
+}
+
+func TestAbortCutsTheGraceOfATurn(t *testing.T) {
+	provider, _ := slowProvider(t)
+	abort := make(chan struct{})
+	l := live(t, func(c *Config) { c.Settings = settingsWith(t, "grace=1h"); c.Abort = abort })
+	id := startedTurn(t, l, provider)
+	l.end()
+	close(abort)
+	if err := <-l.ended; !errors.Is(err, ErrAborted) {
+		t.Errorf("Run: got %v, want ErrAborted", err)
+	}
+	l.ended <- nil
+	if record := recordOf(t, l, id); !strings.Contains(record, `"reason":"interrupted"`) {
+		t.Errorf("the record does not say how the turn ended:\n%s", record)
+	}
+}
+
+func TestSessionsWithoutAPlaceAreANotice(t *testing.T) {
+	where := pathsIn(t)
+	if err := errors.Join(where.Make(), os.WriteFile(where.Sessions, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l := live(t, func(c *Config) { c.Paths = where })
+	l.awaitMenu("There are no sessions")
+	if status, _ := l.ask(`{"model":"chatwright-demo","messages":[{"role":"user","content":"x"}]}`); status != 200 {
+		t.Errorf("the rest does not work either: status %d", status)
+	}
+}
