@@ -286,7 +286,7 @@ func (c *choice) Delete(name string) error {
 	defer c.mu.Unlock()
 	switch name {
 	case upstream.ConfiguredName, upstream.DemoName:
-		return refused(fmt.Errorf("%w: %w", upstream.ErrInvalid, upstream.ErrReserved))
+		return control.Refuse(protocol.CodeInvalidInput, fmt.Sprintf("%q is always there", name))
 	case c.chosen:
 		return hint.With(control.Refuse(protocol.CodeConflict, fmt.Sprintf("%q is in use", name)),
 			"use another first: chatwright-tray upstream use "+upstream.ConfiguredName)

@@ -22,9 +22,15 @@ const (
 var (
 	// ErrNoProfile says that no profile has that name.
 	ErrNoProfile = errors.New("there is no upstream of that name")
-	// ErrInvalid marks what the caller has to mend, with its cause.
-	ErrInvalid = errors.New("invalid")
+	// ErrInvalid is every error about what the caller gave.
+	ErrInvalid = errors.New("an upstream that cannot be")
 )
+
+// invalid is an ErrInvalid that says only what is wrong.
+type invalid struct{ error }
+
+func (i invalid) Unwrap() error   { return i.error }
+func (invalid) Is(err error) bool { return err == ErrInvalid }
 
 // Profiles are the named upstreams, kept in a file that is the owner's alone. They are safe for concurrent use. A Target
 // that was handed out stays good after its profile was changed or deleted: what is in flight ends where it began.
@@ -147,18 +153,18 @@ func noProfile(name string) error {
 func (p *Profiles) Put(profile Profile, keepKey bool) (Profile, *Target, error) {
 	profile, err := profile.normalised()
 	if err != nil {
-		return profile, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return profile, nil, invalid{err}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before, existed := p.named[profile.Name]
 	if !existed && len(p.named) >= maxProfiles {
-		return profile, nil, hint.With(fmt.Errorf("%w: there are %d upstreams already", ErrInvalid, maxProfiles),
+		return profile, nil, hint.With(invalid{fmt.Errorf("there are %d upstreams already", maxProfiles)},
 			"remove one that is not needed: chatwright-tray upstream rm NAME")
 	}
 	if keepKey && before.profile.APIKey != "" {
 		if !sameServer(before.profile.BaseURL, profile.BaseURL) {
-			return profile, nil, hint.With(fmt.Errorf("%w: the stored key was given for another server", ErrInvalid),
+			return profile, nil, hint.With(invalid{errors.New("the stored key was given for another server")},
 				"give the key for this one, or an empty one for none")
 		}
 		profile.APIKey = before.profile.APIKey
@@ -167,7 +173,7 @@ func (p *Profiles) Put(profile Profile, keepKey bool) (Profile, *Target, error) 
 		return profile, before.target, nil
 	}
 	if err := p.keep(profile); err != nil {
-		return profile, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return profile, nil, invalid{err}
 	}
 	if err := p.write(); err != nil {
 		p.restore(profile.Name, before, existed)
