@@ -30,7 +30,8 @@ var errNoBrowser = hint.With(errors.New("this companion opens no browser"), "ope
 
 // do carries out one click of the menu. It may take its time: the caller does not wait for it in the click loop.
 func (a *app) do(ctx context.Context, action tray.Action) error {
-	switch action {
+	verb, key := action.Cut()
+	switch verb {
 	case tray.OpenStudio:
 		_, err := a.open(ctx, protocol.OpenStudio)
 		return err
@@ -57,6 +58,13 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 		return a.choice.Use(upstream.DemoName)
 	case tray.UseConfigured:
 		return a.choice.Use(upstream.ConfiguredName)
+	case tray.UseUpstream:
+		return a.choice.Use(key)
+	case tray.OpenSession:
+		if err := a.cfg.OpenTerminal([]string{"session", "attach", key}); err != nil {
+			return fmt.Errorf("opening the session: %w", err)
+		}
+		return nil
 	case tray.MenuOpened:
 		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
 			a.scout.Ask()

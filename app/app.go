@@ -48,6 +48,8 @@ type Config struct {
 	OpenFile func(path string) error
 	// CopyText puts a text on the clipboard; nil refuses with a hint.
 	CopyText func(text string) error
+	// OpenTerminal runs this program with these arguments in a terminal that it opens; nil refuses with a hint.
+	OpenTerminal func(args []string) error
 	// Ready is called once when the app answers, with its first status; nil does nothing.
 	Ready func(protocol.Status)
 	// Warn says one line to the person who started the app; nil says it to the log alone.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
@@ -172,18 +173,16 @@ func (c *choice) take(found candidate) {
 
 // show puts what the menu has of it on the board. It is called with the lock held.
 func (c *choice) show() {
-	var rows []choosable
+	var rows []tray.Upstream
 	for _, one := range c.all() {
-		rows = append(rows, choosable{one.name, one.target.Name, one.name == c.chosen})
+		chosen := one.name == c.chosen
+		if one.target.Demo && len(rows) > 0 && rows[0].Label == one.target.Name { // the configured one is the demo model
+			rows[0].Chosen = rows[0].Chosen || chosen
+			continue
+		}
+		rows = append(rows, tray.Upstream{Key: one.name, Label: one.target.Name, Named: one.source == protocol.SourceNamed, Chosen: chosen})
 	}
 	c.scout.board.Update(func(p parts) parts { p.choosable = rows; return p })
-}
-
-// choosable is an upstream as a menu offers it.
-type choosable struct {
-	name   string // for Use
-	label  string
-	chosen bool
 }
 
 // List says what is known of each upstream; with ask, each is asked, all at once.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"chatwright.dev/tray/app/settings"
@@ -68,12 +69,6 @@ func (a *app) keepSessions(ctx context.Context) error {
 	return a.sessions.Run(ctx)
 }
 
-// listedSession is a live session as a menu lists it.
-type listedSession struct {
-	id, title string
-	running   bool
-}
-
 // showSessions puts the live sessions on the board, the newest first, until ctx ends.
 func (a *app) showSessions(ctx context.Context) error {
 	if a.sessions == nil {
@@ -82,7 +77,7 @@ func (a *app) showSessions(ctx context.Context) error {
 	for {
 		changed := a.sessions.Changed() // taken before looking, so that no change falls between
 		live := a.sessions.Live()
-		var list []listedSession
+		var list []tray.Session
 		counts := protocol.SessionCounts{Live: len(live)}
 		for i := len(live) - 1; i >= 0; i-- { // the newest first
 			info := live[i].Info()
@@ -91,7 +86,7 @@ func (a *app) showSessions(ctx context.Context) error {
 				counts.Running++
 			}
 			if len(list) < tray.SessionRows {
-				list = append(list, listedSession{info.ID, info.Title, running})
+				list = append(list, tray.Session{ID: info.ID, Title: info.Title, Folder: filepath.Base(info.Workspace), Running: running})
 			}
 		}
 		a.board.Update(func(p parts) parts { p.sessions, p.sessionCounts = list, &counts; return p })

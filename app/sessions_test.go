@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
@@ -140,4 +141,39 @@ func TestSessionsWithoutAPlaceAreANotice(t *testing.T) {
 	if status, _ := l.ask(`{"model":"chatwright-demo","messages":[{"role":"user","content":"x"}]}`); status != 200 {
 		t.Errorf("the rest does not work either: status %d", status)
 	}
+}
+
+func TestMenuChoosesUpstreamsAndOpensSessions(t *testing.T) {
+	opened := make(chan []string, 1)
+	l := live(t, func(c *Config) { c.OpenTerminal = func(args []string) error { opened <- args; return nil } })
+	c := l.client()
+	putUpstream(t, c, "work", "http://localhost:1/v1", nil)
+	l.awaitMenu("    work ")
+	l.click(tray.UseUpstream.With("work"))
+	l.awaitMenu("    work ✓")
+	s, err := c.CreateSession(t.Context(), protocol.CreateSessionRequest{Workspace: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.awaitMenu("OpenSession " + s.ID)
+	if err := c.RenameSession(t.Context(), s.ID, "The booking bot"); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitMenu("    The booking bot")
+	l.click(tray.OpenSession.With(s.ID))
+	if got := strings.Join(<-opened, " "); got != "session attach "+s.ID {
+		t.Errorf("opened %q", got)
+	}
+	if err := c.DeleteSession(t.Context(), s.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	l.awaitView("no session", func(menu string) bool { return !strings.Contains(menu, "Sessions") })
+}
+
+func TestTerminalThatCannotBeOpenedIsANotice(t *testing.T) {
+	l := live(t, func(c *Config) {
+		c.OpenTerminal = func([]string) error { return errors.New("no program that opens a terminal was found") }
+	})
+	l.click(tray.OpenSession.With("01-a"))
+	l.awaitMenu("⚠ Opening the session: no program that opens a terminal was found")
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"chatwright.dev/tray/app/instance"
@@ -31,6 +32,11 @@ func withDefaults(cfg Config) Config {
 	if cfg.CopyText == nil {
 		cfg.CopyText = func(string) error {
 			return hint.With(errors.New("there is no clipboard here"), "select the address in the console instead")
+		}
+	}
+	if cfg.OpenTerminal == nil {
+		cfg.OpenTerminal = func(args []string) error {
+			return hint.With(errors.New("this companion opens no terminal"), "run it yourself: chatwright-tray "+strings.Join(args, " "))
 		}
 	}
 	if cfg.Listen == nil {

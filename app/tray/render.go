@@ -13,8 +13,8 @@ const (
 	noticeRows = 3
 	// SessionRows is how many live sessions there is room for.
 	SessionRows = 8
-	// upstreamRows is how many named upstreams there is room for, besides the configured one and the demo model.
-	upstreamRows = 12
+	// upstreamRows is how many upstreams there is room for.
+	upstreamRows = 14
 )
 
 // How many characters of foreign text a row shows; a menu grows as wide as its widest row.
@@ -47,7 +47,7 @@ func Render(s State) View {
 			text("last", last(s)).paced(EachSecond),
 			text("percentiles", percentiles(s.Metrics)).paced(EachSecond),
 			item("recent", "Recent calls", "").visible(len(s.Recent) > 0).paced(AfterCalls),
-		), recent(s),
+		), recent(s), upstreams(s), sessions(s),
 		group(
 			item("server", "Server", ""),
 			startStop(s).in("server"),
