@@ -24,15 +24,15 @@ func terminals() [][]string {
 	}
 }
 
-// A desk is what a choice of a terminal depends on.
-type desk struct {
+// A terminalSource is what a choice of a terminal depends on.
+type terminalSource struct {
 	goos string
 	env  func(name string) string
 	look func(program string) (path string, err error)
 }
 
 // open returns the command that runs command in a terminal.
-func (d desk) open(command []string) ([]string, error) {
+func (d terminalSource) open(command []string) ([]string, error) {
 	switch d.goos {
 	case "darwin":
 		// The shell in the new window reads the line, and AppleScript passes it on as it is.
@@ -89,7 +89,7 @@ func (c *cli) terminalOpener(s settings.Settings) func(args []string) error {
 		}
 		// Where this companion is, the new process must look for it.
 		command := append([]string{self}, c.placeArgs()...)
-		opened, err := desk{runtime.GOOS, os.Getenv, exec.LookPath}.open(append(command, args...))
+		opened, err := terminalSource{runtime.GOOS, os.Getenv, exec.LookPath}.open(append(command, args...))
 		if err == nil {
 			err, _ = within(openPatience, exec.Command(opened[0], opened[1:]...).Run)
 			if err != nil {

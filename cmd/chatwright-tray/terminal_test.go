@@ -33,7 +33,7 @@ func TestTerminalIsTheUsersOrTheDesktops(t *testing.T) {
 		"Windows Terminal":               {"windows", "", []string{"wt.exe"}, []string{"/bin/wt.exe", "new-tab", "--"}},
 		"an older Windows":               {"windows", "ignored", nil, []string{"cmd.exe", "/c", "start", ""}},
 	} {
-		d := desk{c.goos, func(string) string { return c.terminal }, func(program string) (string, error) {
+		d := terminalSource{c.goos, func(string) string { return c.terminal }, func(program string) (string, error) {
 			if slices.Contains(c.there, program) {
 				return "/bin/" + program, nil
 			}
@@ -50,7 +50,7 @@ func TestTerminalIsTheUsersOrTheDesktops(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
 		}
 	}
-	got, err := desk{goos: "darwin"}.open([]string{"/Applications/It's.app/x", "attach", "01-a"})
+	got, err := terminalSource{goos: "darwin"}.open([]string{"/Applications/It's.app/x", "attach", "01-a"})
 	if want := `'/Applications/It'\''s.app/x' 'attach' '01-a'`; err != nil || got[len(got)-1] != want || got[0] != "osascript" {
 		t.Errorf("macOS: got %q, %v, want the line %s", got, err, want)
 	}
