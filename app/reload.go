@@ -111,5 +111,6 @@ func sameServer(a, b settings.Settings) bool {
 	return a.Addr == b.Addr && a.DatastateFixtures == b.DatastateFixtures && a.UIDir == b.UIDir &&
 		slices.Equal(a.AllowOrigins, b.AllowOrigins) && slices.Equal(a.AllowHosts, b.AllowHosts) &&
 		a.AllowRemote == b.AllowRemote && a.RemoteTokenFile == b.RemoteTokenFile &&
-		a.UpstreamTimeout == b.UpstreamTimeout && a.MaxBody == b.MaxBody && a.MeterUsage == b.MeterUsage && a.Grace == b.Grace
+		a.UpstreamTimeout == b.UpstreamTimeout && a.MaxBody == b.MaxBody && a.MeterUsage == b.MeterUsage && a.Grace == b.Grace &&
+		a.ConsoleSessions == b.ConsoleSessions
 }

@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/app/tray"
+	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
@@ -103,4 +106,45 @@ func (a *app) showSessions(ctx context.Context) error {
 		case <-changed:
 		}
 	}
+}
+
+// consoleSessions is what the console may read; nil where there are no sessions.
+func (a *app) consoleSessions() *server.Sessions {
+	if a.sessions == nil {
+		return nil
+	}
+	return &server.Sessions{
+		List: func() []protocol.Session {
+			var list []protocol.Session
+			for _, s := range a.sessions.Live() {
+				list = append(list, s.Info())
+			}
+			slices.Reverse(list)
+			return list
+		},
+		Events: a.consoleEvents,
+	}
+}
+
+func (a *app) consoleEvents(id string, from uint64) (protocol.EventsPage, bool) {
+	live := a.sessions.Get(id)
+	if live == nil {
+		return protocol.EventsPage{}, false
+	}
+	from = max(from, 1)
+	page := protocol.EventsPage{Events: []protocol.Event{}, Next: from}
+	read, err := live.After(session.Cursor{Seq: from - 1}, 0)
+	if err != nil {
+		a.log.Warn("reading a session for the console", "err", err)
+		return page, false
+	}
+	for _, entry := range read.Entries {
+		var event protocol.Event
+		if err := json.Unmarshal(entry.JSON, &event); err != nil {
+			a.log.Warn("reading a session for the console", "err", err)
+			continue
+		}
+		page.Events, page.Next = append(page.Events, event), event.Seq+1
+	}
+	return page, true
 }

@@ -149,6 +149,9 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		RemoteToken:     token,
 		Abort:           cut,
 	}
+	if now.ConsoleSessions {
+		cfg.Sessions = a.consoleSessions()
+	}
 	if now.UIDir == "" {
 		cfg.UI = a.ui
 	}

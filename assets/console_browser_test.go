@@ -34,6 +34,8 @@ func TestConsoleInABrowser(t *testing.T) {
 	t.Run("page", func(t *testing.T) { browser.testPage(t) })
 	t.Run("without calls", func(t *testing.T) { browser.testWithoutCalls(t) })
 	t.Run("lost", func(t *testing.T) { browser.testLosingTheCompanion(t) })
+	t.Run("sessions", func(t *testing.T) { browser.testSessions(t) })
+	t.Run("session looks", func(t *testing.T) { browser.testSessionLooks(t) })
 	t.Run("looks", func(t *testing.T) { browser.testLooks(t) })
 }
 

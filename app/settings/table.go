@@ -142,7 +142,7 @@ func appEntries() []entry {
 				return err
 			}},
 		{Setting{Name: "console-sessions", Env: "CHATWRIGHT_CONSOLE_SESSIONS", Key: "console.sessions", Default: "false",
-			Usage: "show sessions in the console, read-only: what they say can then be read by pages that may call the daemon"},
+			Usage: "show live sessions in the console, read-only: whoever can reach the daemon on this machine can then read them"},
 			kindSwitch, func(s *Settings, text string) (err error) { s.ConsoleSessions, err = parseSwitch(text); return err }},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
