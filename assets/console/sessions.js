@@ -59,6 +59,7 @@ function showList(list) {
   if (now) {
     setText(byId('title'), titleOf(now))
     setText(byId('about'), aboutOf(now))
+    setText(byId('take-part'), texts.readOnly(now.id))
   }
 }
 

@@ -33,7 +33,7 @@ export const texts = {
   noSessions: 'No live sessions. Begin one: chatwright-tray session new FOLDER',
   untitled: 'New session',
   transcript: 'What was said',
-  readOnly: 'Read-only. To take part: chatwright-tray session attach',
+  readOnly: (id) => `Read-only. To take part: chatwright-tray session attach ${id}`,
   you: 'You',
   model: 'Model',
   reasoning: 'Reasoning',
