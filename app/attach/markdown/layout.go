@@ -254,3 +254,20 @@ func appendText(spans []Span, text string, style Style) []Span {
 	}
 	return append(spans, Span{text, style})
 }
+
+// Wrap sets a text that is no Markdown: each of its lines, with its indent, on as many rows as it takes.
+func Wrap(text string, page Page) (lines []Line) {
+	page.Columns = max(page.Columns, 1)
+	for line := range strings.SplitSeq(text, "\n") {
+		line = expandTabs(line, page.Method)
+		body := strings.TrimLeft(line, " ")
+		margin := min(len(line)-len(body), page.Columns/2)
+		inner := Span{strings.Repeat(" ", margin), 0}
+		if rows := wrap([]Span{{body, 0}}, Page{page.Columns - margin, page.Method}); margin > 0 {
+			lines = append(lines, indentLines(rows, inner, inner, 0)...)
+		} else {
+			lines = append(lines, rows...)
+		}
+	}
+	return lines
+}

@@ -67,6 +67,7 @@ type Document struct {
 	page Page
 	laid []Line // of the first segments of done, on page; its spare room takes those of tail
 	n    int    // how many segments
+	all  []Line // the lines of all of it; nil: not up to date
 }
 
 // A segment is one or more blocks that nothing which follows can change.
@@ -81,6 +82,7 @@ type segment struct {
 // Append adds text at the end.
 func (d *Document) Append(text string) {
 	d.tail += text
+	d.all = nil
 	d.cut()
 }
 
@@ -100,21 +102,24 @@ func (d *Document) Lines(page Page) []Line {
 		d.Forget()
 		d.page = page
 	}
+	if d.all != nil {
+		return d.all
+	}
 	for ; d.n < len(d.done); d.n++ {
 		s := d.done[d.n]
 		s.from = len(d.laid)
 		d.laid = appendBlock(d.laid, s.layout(page), s.glued)
 	}
 	last := d.scan.unfinished(d.tail)
-	whole := appendBlock(d.laid, last.layout(page), last.glued)
-	if cap(whole) > cap(d.laid) { // grown: the next call finds room
-		d.laid = whole[:len(d.laid)]
+	d.all = appendBlock(d.laid, last.layout(page), last.glued)
+	if cap(d.all) > cap(d.laid) { // grown: the next call finds room
+		d.laid = d.all[:len(d.laid)]
 	}
-	return whole
+	return d.all
 }
 
 // Forget frees what was laid out; the next Lines does it again.
-func (d *Document) Forget() { d.laid, d.n = nil, 0 }
+func (d *Document) Forget() { d.laid, d.n, d.all = nil, 0, nil }
 
 // changed says that the last of done is another now.
 func (d *Document) changed() {
