@@ -22,6 +22,7 @@ const (
 	Connected
 	Lost     // the companion does not answer; it is asked again
 	Recorded // the session is only on disk: the next message carries it on
+	Gone     // it is nowhere any more
 )
 
 // State is all that a frame is made of.
@@ -294,6 +295,8 @@ func (s *State) word() (look, string) {
 		return warn, "○ no connection, trying again"
 	case s.Link == Recorded:
 		return warn, "○ recorded: your next message resumes it"
+	case s.Link == Gone:
+		return wrong, "○ gone"
 	case s.Transcript.Running():
 		return accent, "● answering"
 	}

@@ -184,6 +184,17 @@ func (t *Transcript) fail(p protocol.SessionError) {
 	t.add(Failed, text)
 }
 
+// SaidBy is what a user said in an event, if it is of that kind.
+func SaidBy(e protocol.Event) (text string, ok bool) {
+	switch e.Type {
+	case protocol.EventTurnStarted:
+		decode(e, func(p protocol.TurnStarted) { text, ok = p.Text, true })
+	case protocol.EventTurnSteered:
+		decode(e, func(p protocol.TurnSteered) { text, ok = p.Text, true })
+	}
+	return text, ok
+}
+
 // Note adds a line of our own.
 func (t *Transcript) Note(text string) { t.add(Noted, text) }
 
