@@ -155,7 +155,7 @@ func (m *model) enter() tea.Cmd {
 		return nil
 	}
 	m.state.Notice = ""
-	m.state.Editor.Take()
+	m.state.Editor.Set("") // and not taken: the arrow keys go back to messages
 	return do()
 }
 

@@ -90,9 +90,18 @@ func (m *model) View() tea.View {
 	frame := m.state.Render()
 	v := tea.NewView(strings.Join(frame.Rows, "\n"))
 	v.AltScreen = true
-	v.WindowTitle = safetext.Line(frame.Title)
+	v.WindowTitle = windowTitle(frame.Title)
 	v.Cursor = tea.NewCursor(frame.X, frame.Y)
 	return v
+}
+
+// windowTitle is a title that ends where it should: some terminals take the byte 9C for its end, in the middle of a
+// character too, and would print the rest.
+func windowTitle(title string) string {
+	if title = safetext.Line(title); strings.IndexByte(title, 0x9c) >= 0 {
+		return "Chatwright"
+	}
+	return title
 }
 
 // Update changes the state after a key, an event or an answer.
