@@ -173,7 +173,7 @@ func exitCodesTopic() *cobra.Command {
   3    Chatwright is not running
   4    Chatwright is already running
   5    what was asked is not supported
-  130  ended at once, calls in flight were cut off
+  130  ended at once, calls in flight were cut off; of session send: the turn was interrupted, or left
 
 "stop" when nothing runs says so and is 0.`,
 	}

@@ -24,10 +24,11 @@ func (c *cli) sessionCommand() *cobra.Command {
 attach again, from as many terminals as you like, and all of it is there. Each session is recorded, so that it can be
 read, and carried on, after the companion was started anew.
 
-An ID can be given by its first characters, as long as no other session begins with them.`,
+An ID begins with the time at which the session did. It can be given by its first characters, or by those after its
+last hyphen, as long as no other session has them.`,
 		Example: `  chatwright-tray session new . --model llama3.2
-  chatwright-tray session attach 0mbq
-  git diff | chatwright-tray session send 0mbq -`,
+  chatwright-tray session attach xjey
+  git diff | chatwright-tray session send xjey -`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -44,7 +45,7 @@ func (c *cli) sessionNewCommand() *cobra.Command {
 		Short: "Begin a session that works in a folder",
 		Long:  `Begins a session and prints its id as JSON. With --resume it carries on an older one, in that one's folder if none is given.`,
 		Example: `  chatwright-tray session new .
-  chatwright-tray session new --resume 0mbq`,
+  chatwright-tray session new --resume xjey`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && req.Resume == "" {
@@ -140,7 +141,7 @@ func sessionArguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// session finds a companion, starting one if need be, and the session that an id or the begin of one means.
+// session finds a companion, starting one if need be, and the session that an id or a part of one means.
 func (c *cli) session(ctx context.Context, id string) (*client.Client, protocol.Session, error) {
 	daemon, err := c.ensureDaemon(ctx)
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *cli) session(ctx context.Context, id string) (*client.Client, protocol.
 // maxNamed is how many sessions are named where an id could mean several.
 const maxNamed = 5
 
-// findSession finds the session that an id, or the begin of one, means.
+// findSession finds the session that an id means, or the begin of one, or what follows its last hyphen.
 func (c *cli) findSession(ctx context.Context, daemon *client.Client, id string) (protocol.Session, error) {
 	all, err := daemon.Sessions(ctx, true, "")
 	if err != nil {
@@ -164,7 +165,7 @@ func (c *cli) findSession(ctx context.Context, daemon *client.Client, id string)
 		if s.ID == id {
 			return s, nil
 		}
-		if id != "" && strings.HasPrefix(s.ID, id) {
+		if id != "" && (strings.HasPrefix(s.ID, id) || strings.HasSuffix(s.ID, "-"+id)) {
 			found = append(found, s)
 		}
 	}
@@ -182,7 +183,7 @@ func (c *cli) findSession(ctx context.Context, daemon *client.Client, id string)
 		}
 		names = append(names, strings.TrimSpace(s.ID+" "+s.Title))
 	}
-	return protocol.Session{}, hint.With(fmt.Errorf("%d sessions have an id that begins with %q: %s", len(found), id, strings.Join(names, ", ")),
+	return protocol.Session{}, hint.With(fmt.Errorf("%d sessions have an id that begins or ends with %q: %s", len(found), id, strings.Join(names, ", ")),
 		"write more of the id")
 }
 

@@ -21,8 +21,8 @@ func (c *cli) sessionExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ID",
 		Short: "Write a session as Markdown, or as JSON with all of its events",
-		Example: `  chatwright-tray session export 0mbq > talk.md
-  chatwright-tray session export 0mbq --json -o talk.json`,
+		Example: `  chatwright-tray session export xjey > talk.md
+  chatwright-tray session export xjey --json -o talk.json`,
 		Args:              sessionArguments(1, 1),
 		ValidArgsFunction: c.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {

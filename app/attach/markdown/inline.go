@@ -49,9 +49,8 @@ func (p *inlineParser) step() {
 			return
 		}
 	case '`':
-		if p.codeSpan() {
-			return
-		}
+		p.codeSpan()
+		return
 	case '*', '_', '~':
 		if p.marks(c) {
 			return
@@ -92,7 +91,7 @@ func (p *inlineParser) emit(text string, style Style) {
 }
 
 // codeSpan reads code between two runs of back quotes of the same length. What has no end is text, all of the run.
-func (p *inlineParser) codeSpan() bool {
+func (p *inlineParser) codeSpan() {
 	inner := strings.TrimLeft(p.rest, "`")
 	n := len(p.rest) - len(inner)
 	for at := 0; ; {
@@ -100,7 +99,7 @@ func (p *inlineParser) codeSpan() bool {
 		if i < 0 {
 			p.put(p.rest[:n])
 			p.skip(n)
-			return true
+			return
 		}
 		at += i
 		run := len(inner[at:]) - len(strings.TrimLeft(inner[at:], "`"))
@@ -114,7 +113,7 @@ func (p *inlineParser) codeSpan() bool {
 		}
 		p.emit(text, Code)
 		p.skip(n + at + n)
-		return true
+		return
 	}
 }
 

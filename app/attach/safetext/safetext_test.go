@@ -11,7 +11,7 @@ import (
 
 func TestTextKeepsWhatPeopleWrite(t *testing.T) {
 	for _, text := range []string{
-		"plain", "two\nlines\tand a tab", "Grüße, señor", "日本語", "שלום", "नमस्ते", "👨‍👩‍👧 🏳️‍🌈", "می‌خواهم", "e\u0301", "x² → ∞",
+		"plain", "two\nlines\tand a tab", "Grüße, señor", "日本語", "שלום", "नमस्ते", "👨‍👩‍👧 🏳️‍🌈", "می\u200cخواهم", "e\u0301", "x² → ∞",
 	} {
 		if got := safetext.Text(text); got != text {
 			t.Errorf("got %q, want %q", got, text)

@@ -60,7 +60,7 @@ func (t *Transcript) Apply(e protocol.Event) {
 	case protocol.EventSessionRenamed:
 		decode(e, func(p protocol.SessionRenamed) { t.rename(p.Name) })
 	case protocol.EventSessionCompacted:
-		decode(e, func(p protocol.SessionCompacted) {
+		decode(e, func(protocol.SessionCompacted) {
 			t.Note("Earlier turns were replaced by a summary in what the model hears.")
 		})
 	case protocol.EventSessionError:

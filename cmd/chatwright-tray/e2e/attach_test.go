@@ -74,7 +74,7 @@ func attachInterrupts(t *testing.T, s suite) {
 	}
 }
 
-func attachShowsOthers(t *testing.T, s suite) {
+func attachShowsOthers(_ *testing.T, s suite) {
 	id := s.session("thinks")
 	first, second := s.attach(id, 80, 24), s.attach(id, 60, 16)
 	first.sees("● ready")

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -273,6 +274,9 @@ func idsAndTheirBegins(t *testing.T, s suite) {
 	if got := s.must("session", "show", second[:len(second)-1]); !strings.Contains(got, second) {
 		t.Errorf("the begin of an id: %s", got)
 	}
+	if got := s.must("session", "show", second[strings.LastIndex(second, "-")+1:]); !strings.Contains(got, second) {
+		t.Errorf("the end of an id: %s", got)
+	}
 	for _, id := range []string{"..%2F", "../../etc/passwd", "", "-", "nowhere"} {
 		if got := s.run("session", "show", "--", id); got.code != 1 || got.stdout != "" {
 			t.Errorf("%q: %+v", id, got)
@@ -293,7 +297,9 @@ func idsAndTheirBegins(t *testing.T, s suite) {
 func (s suite) get(path string) int {
 	s.t.Helper()
 	socket := s.daemon.SocketPath()
-	transport := &http.Transport{DisableKeepAlives: true, Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
 	resp, err := (&http.Client{Transport: transport}).Get("http://chatwright" + path)
 	if err != nil {
 		s.t.Fatal(err)
