@@ -121,13 +121,21 @@ func layoutCode(lang string, code []string, page Page) (lines []Line) {
 }
 
 func expandTabs(text string, m ansi.Method) string {
-	for {
-		before, after, ok := strings.Cut(text, "\t")
-		if !ok {
-			return text
-		}
-		text = before + strings.Repeat(" ", tabWidth-m.StringWidth(before)%tabWidth) + after
+	if !strings.Contains(text, "\t") {
+		return text
 	}
+	var b strings.Builder
+	column := 0
+	for i, part := range strings.Split(text, "\t") {
+		if i > 0 {
+			gap := tabWidth - column%tabWidth
+			b.WriteString(strings.Repeat(" ", gap))
+			column += gap
+		}
+		b.WriteString(part)
+		column += m.StringWidth(part)
+	}
+	return b.String()
 }
 
 // cutAt splits text where the page ends; head has at least one character if text has.
@@ -183,7 +191,7 @@ func wrap(spans []Span, page Page) []Line {
 
 func (w *wrapper) add(text string, style Style) {
 	for text != "" {
-		if n := plainWord(text); n > 0 && w.wide+n <= w.page.Columns {
+		if n := plainWord(text, w.page.Columns); n > 0 && w.wide+n <= w.page.Columns {
 			w.word = appendText(w.word, text[:n], style)
 			w.wide += n
 			text = text[n:]
@@ -212,10 +220,10 @@ func (w *wrapper) add(text string, style Style) {
 	}
 }
 
-// plainWord is how many characters text begins with that are one column wide whatever follows them: the usual case,
-// which needs no tables.
-func plainWord(text string) (n int) {
-	for n < len(text) && text[n] > ' ' && text[n] < 0x7f {
+// plainWord is how many characters text begins with, up to most, that are one column wide whatever follows them: the
+// usual case, which needs no tables.
+func plainWord(text string, most int) (n int) {
+	for n < min(len(text), most) && text[n] > ' ' && text[n] < 0x7f {
 		n++
 	}
 	if n < len(text) && text[n] >= 0x80 {
