@@ -78,6 +78,7 @@ func (c *cli) sessionNewCommand() *cobra.Command {
 	cmd.Flags().StringVar(&req.Upstream, "upstream", "", "name of the upstream; without it, the one in use")
 	cmd.Flags().StringVar(&req.Resume, "resume", "", "carry on the conversation of this session")
 	_ = cmd.RegisterFlagCompletionFunc("resume", c.completeSessions)
+	_ = cmd.RegisterFlagCompletionFunc("upstream", c.completeUpstreams)
 	return cmd
 }
 

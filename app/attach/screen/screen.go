@@ -60,7 +60,8 @@ type Frame struct {
 
 // The parts of a frame that take room from the transcript, where there is enough of it.
 const (
-	roomyRows   = 10 // from so many on there is a header and a rule
+	roomyRows   = 12 // from so many on there is a header, an empty row below it, and a rule
+	roomyTakes  = 3
 	maxComposer = 6
 )
 
@@ -73,7 +74,7 @@ func (s *State) Render() Frame {
 		f.Title = s.Transcript.Title + " – Chatwright"
 	}
 	if s.roomy() {
-		f.Rows = append(f.Rows, s.header())
+		f.Rows = append(f.Rows, s.header(), "")
 	}
 	f.Rows = append(f.Rows, s.transcript(window)...)
 	if s.roomy() {
@@ -96,7 +97,7 @@ func (s *State) roomy() bool { return s.Rows >= roomyRows }
 func (s *State) windowRows(composer int) int {
 	rows := s.Rows - composer - 1
 	if s.roomy() {
-		rows -= 2
+		rows -= roomyTakes
 	}
 	return max(rows, 0)
 }
@@ -217,9 +218,9 @@ func (s *State) rule() string {
 	text := ""
 	switch {
 	case s.Search.Text != "" && !s.Search.found && !s.Search.Typing:
-		text = "not found: " + s.Search.Text + " · Esc ends the search"
+		text = "not found: " + s.Search.Text + " · Esc ends"
 	case s.Search.Text != "" && !s.Search.Typing:
-		text = "found: " + s.Search.Text + " · Ctrl-P, Ctrl-N: the one before, the next · Esc ends the search"
+		text = "found: " + s.Search.Text + " · Ctrl-P previous, Ctrl-N next, Esc ends"
 	case s.scrolled:
 		text = "↓ more below · Ctrl-End goes there"
 	}

@@ -266,7 +266,7 @@ func TestScrollingShowsEachRowOnceAndComesBackToTheEnd(t *testing.T) {
 	s.Begin()
 	seen := map[string]bool{}
 	for range 500 {
-		for _, row := range s.Render().Rows[1:17] {
+		for _, row := range s.Render().Rows[2:17] {
 			seen[strings.TrimSpace(ansi.Strip(row))] = true
 		}
 		s.Scroll(7)

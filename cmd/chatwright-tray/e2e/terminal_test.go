@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,8 +38,16 @@ type terminal struct {
 // open runs a command on a terminal of that size.
 func open(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 	t.Helper()
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
+	f, tty, err := pty.Open()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(f, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	term := &terminal{t: t, cmd: cmd, pty: f, ended: make(chan struct{}), vt: vt.NewEmulator(columns, rows), changed: make(chan struct{})}
@@ -46,7 +55,13 @@ func open(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 	var work sync.WaitGroup
 	work.Go(term.show)
 	work.Go(func() { _, _ = io.Copy(f, term.vt) }) // what a terminal answers when it is asked
-	go func() { defer close(term.ended); _ = cmd.Wait() }()
+	go func() {
+		defer close(term.ended)
+		_ = cmd.Wait()
+		// A terminal that hangs up may forget what it has not passed on yet: so it is told when that was all.
+		_, _ = io.WriteString(tty, theEnd)
+		_ = tty.Close()
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-term.ended
@@ -60,6 +75,9 @@ func open(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 	return term
 }
 
+// theEnd is written after everything that a program wrote; it shows nothing.
+const theEnd = "\x1b]9999;end\a"
+
 // show passes what the program writes to the emulator.
 func (term *terminal) show() {
 	buf := make([]byte, 32<<10)
@@ -68,11 +86,12 @@ func (term *terminal) show() {
 		term.mu.Lock()
 		term.raw.Write(buf[:n])
 		_, _ = term.vt.Write(buf[:n])
-		term.closed = err != nil
+		term.closed = err != nil || strings.HasSuffix(term.raw.String(), theEnd)
 		close(term.changed)
 		term.changed = make(chan struct{})
+		over := term.closed
 		term.mu.Unlock()
-		if err != nil {
+		if over {
 			return
 		}
 	}
