@@ -66,7 +66,9 @@ func open(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 		_ = cmd.Process.Kill()
 		<-term.ended
 		_ = f.Close()
-		_ = term.vt.Close()
+		if answers, ok := term.vt.InputPipe().(io.Closer); ok { // and not Close, which races with Read
+			_ = answers.Close()
+		}
 		work.Wait()
 		if t.Failed() {
 			t.Logf("the screen shows:\n%s", term.screen())
