@@ -77,6 +77,7 @@ type lineState struct {
 	running bool
 	sent    bool // a message whose turn has not begun yet
 	caught  bool // the feed has told what there was
+	ready   bool // the person was told that it is his turn
 }
 
 func (s *lineState) run(ctx context.Context, news <-chan any, typed <-chan string) error {
@@ -88,6 +89,9 @@ func (s *lineState) run(ctx context.Context, news <-chan any, typed <-chan strin
 		}
 		if over && !s.running && !s.sent && s.caught {
 			return nil
+		}
+		if err := s.sayReady(lines != nil); err != nil {
+			return err
 		}
 		select {
 		case one := <-news:
@@ -115,6 +119,15 @@ func (s *lineState) run(ctx context.Context, news <-chan any, typed <-chan strin
 			return ctx.Err()
 		}
 	}
+}
+
+// sayReady tells a person that it is his turn, who may not see that nothing comes any more.
+func (s *lineState) sayReady(ready bool) error {
+	was := s.ready
+	if s.ready = ready; ready && !was && s.Typed {
+		return s.printer.Note("ready")
+	}
+	return nil
 }
 
 func (s *lineState) hear(news any) error {

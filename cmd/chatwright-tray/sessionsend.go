@@ -173,7 +173,7 @@ func (c *cli) sessionAttachCommand() *cobra.Command {
 		Long: `Shows a session and what is said in it, by you and by whoever else is attached, and lets you write. Ctrl-D or
 /detach leaves; the session goes on. Ctrl-C interrupts a turn that runs. /help lists the other keys.
 
-With --plain, or where input or output is no terminal, it works line by line, without colours and without moving the
+With --plain, or where input or output is no terminal or a dumb one, it works line by line, without colours and without moving the
 cursor: for pipes and screen readers.`,
 		Args:              sessionArguments(1, 1),
 		ValidArgsFunction: c.completeSessions,
@@ -183,7 +183,7 @@ cursor: for pipes and screen readers.`,
 				return err
 			}
 			typed := isTerminalInput(cmd.InOrStdin())
-			if lines || !typed || !isTerminal(c.stdout) {
+			if lines || !typed || !isTerminal(c.stdout) || os.Getenv("TERM") == "dumb" {
 				return c.attachLines(cmd.Context(), attach.Lines{Daemon: daemon, Session: s, In: cmd.InOrStdin(), Out: c.stdout, Typed: typed})
 			}
 			last, err := attach.Terminal{Daemon: daemon, Session: s, In: cmd.InOrStdin(), Out: c.stdout, Env: os.Environ()}.Run(cmd.Context())

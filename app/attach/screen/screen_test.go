@@ -353,3 +353,21 @@ func TestALongTranscript(t *testing.T) {
 		t.Errorf("%d entries hold lines, want at most %d", laid, 2*transcript.MaxLaid)
 	}
 }
+
+// Colours are those of the background, and none says anything that a word or a sign does not say too.
+func TestColoursSuitTheBackground(t *testing.T) {
+	dark, light := stateOf(aConversation(t), 80, 30), stateOf(aConversation(t), 80, 30)
+	light.Dark = false
+	on, off := strings.Join(dark.Render().Rows, "\n"), strings.Join(light.Render().Rows, "\n")
+	for _, c := range []struct{ name, frame, want, not string }{
+		{"dark", on, "\x1b[38;2;45;212;191m", "\x1b[38;2;15;118;110m"},
+		{"light", off, "\x1b[38;2;15;118;110m", "\x1b[38;2;45;212;191m"},
+	} {
+		if !strings.Contains(c.frame, c.want) || strings.Contains(c.frame, c.not) {
+			t.Errorf("%s: the accent is not that of this background", c.name)
+		}
+	}
+	if ansi.Strip(on) != ansi.Strip(off) {
+		t.Error("the frames differ in more than colours")
+	}
+}

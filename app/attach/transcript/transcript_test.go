@@ -156,8 +156,9 @@ func TestTheOldestIsLetGoWhenItBecomesTooMuch(t *testing.T) {
 	if s.tr.Dropped() < 10 || s.tr.Len() < 5 {
 		t.Errorf("%d entries were let go, %d are left", s.tr.Dropped(), s.tr.Len())
 	}
-	at, ok := s.tr.Find("19", transcript.Place{}, true, view)
-	if !ok || at.Entry != 19 {
-		t.Errorf("the last entry is at %v (%v), want 19", at, ok)
+	s.tell(protocol.EventTurnStarted, protocol.TurnStarted{Text: "the last"})
+	at, ok := s.tr.Find("LAST", transcript.Place{Entry: s.tr.Dropped() + s.tr.Len()}, true, view)
+	if !ok || at.Entry != 20 {
+		t.Errorf("the last entry is at %v (%v), want 20", at, ok)
 	}
 }

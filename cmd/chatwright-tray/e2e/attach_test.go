@@ -143,7 +143,7 @@ func plainThroughAPipe(t *testing.T, s suite) {
 		t.Errorf("got %+v, want %q", got, want)
 	}
 	term := open(t, s.command("session", "attach", id, "--plain"), 80, 24)
-	term.sees("You: second")
+	term.sees("You: second", "[ready]")
 	term.types("third\n")
 	term.await("a third answer", func(screen string) bool { return strings.Count(screen, "Model: Hello") == 3 })
 	term.types("\x04")
@@ -152,6 +152,14 @@ func plainThroughAPipe(t *testing.T, s suite) {
 	}
 	if written := strings.TrimSuffix(term.written(), theEnd); strings.Contains(written, "\x1b") {
 		t.Errorf("it writes sequences: %q", term.written())
+	}
+	dumb := s.command("session", "attach", id)
+	dumb.Env = append(dumb.Environ(), "TERM=dumb")
+	term = open(t, dumb, 80, 24)
+	term.sees("[ready]")
+	term.types("/detach\n")
+	if code := term.ends(); code != 0 || strings.Contains(strings.TrimSuffix(term.written(), theEnd), "\x1b") {
+		t.Errorf("a dumb terminal: exit code %d, it was sent %q", code, term.written())
 	}
 	if events := s.events(id); events[len(events)-1].Type != protocol.EventTurnCompleted {
 		t.Errorf("the last event is %s", events[len(events)-1].Type)

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,13 @@ func TestAttachSurvivesARestart(t *testing.T) {
 		return !strings.Contains(last.Body, part)
 	}); i >= 0 || last.Authorization() != "Bearer key-of-plain" {
 		t.Errorf("the resumed conversation lacks part %d: %s", i, last.Body)
+	}
+	var resumed struct{ Session string }
+	if err := json.Unmarshal([]byte(u.must("session", "new", "--resume", id)), &resumed); err != nil {
+		t.Fatal(err)
+	}
+	if got := u.must("session", "show", resumed.Session); !strings.Contains(got, "[carries on "+id+"]\nYou: Before\nModel: Hello") {
+		t.Errorf("session new --resume: %s", got)
 	}
 	if got := u.run("session", "send", id, "to the old one"); got.code != 1 || !strings.Contains(got.stderr, "session new --resume "+id) {
 		t.Errorf("send to the session that ended: %+v", got)
