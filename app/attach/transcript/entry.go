@@ -110,8 +110,11 @@ func (e *Entry) forget() {
 func titleOf(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	const most = 60
-	if runes := []rune(line); len(runes) > most {
-		return strings.TrimSpace(string(runes[:most])) + "…"
+	n := 0
+	for at := range line {
+		if n++; n > most {
+			return strings.TrimSpace(line[:at]) + "…"
+		}
 	}
 	return line
 }

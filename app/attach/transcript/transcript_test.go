@@ -150,15 +150,15 @@ func TestMovingByAnyStepsShowsTheSameRows(t *testing.T) {
 func TestTheOldestIsLetGoWhenItBecomesTooMuch(t *testing.T) {
 	s := &story{t: t}
 	megabyte := strings.Repeat("x", 1<<20)
-	for i := range 20 {
+	for i := range 10 {
 		s.tell(protocol.EventTurnStarted, protocol.TurnStarted{Text: fmt.Sprint(i, " ", megabyte)})
 	}
-	if s.tr.Dropped() < 10 || s.tr.Len() < 5 {
+	if s.tr.Dropped() < 2 || s.tr.Len() < 5 {
 		t.Errorf("%d entries were let go, %d are left", s.tr.Dropped(), s.tr.Len())
 	}
 	s.tell(protocol.EventTurnStarted, protocol.TurnStarted{Text: "the last"})
 	at, ok := s.tr.Find("LAST", transcript.Place{Entry: s.tr.Dropped() + s.tr.Len()}, true, view)
-	if !ok || at.Entry != 20 {
-		t.Errorf("the last entry is at %v (%v), want 20", at, ok)
+	if !ok || at.Entry != 10 {
+		t.Errorf("the last entry is at %v (%v), want 10", at, ok)
 	}
 }
