@@ -19,13 +19,12 @@ import (
 	"chatwright.dev/tray/server/protocol"
 )
 
+// binaries is the folder of the program under test, for as long as the tests run.
+var binaries string
+
 // builtProgram builds the program once for all tests of this run.
 var builtProgram = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "cwe2e")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "chatwright-tray")
+	path := filepath.Join(binaries, "chatwright-tray")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "chatwright.dev/tray/cmd/chatwright-tray")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -35,10 +34,13 @@ var builtProgram = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := builtProgram(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	folder, err := os.MkdirTemp("", "cwe2e")
+	if err != nil {
+		panic(err)
 	}
+	binaries = folder
+	code := m.Run()
+	_ = os.RemoveAll(folder)
 	os.Exit(code)
 }
 
