@@ -30,7 +30,8 @@ var errNoBrowser = hint.With(errors.New("this companion opens no browser"), "ope
 
 // do carries out one click of the menu. It may take its time: the caller does not wait for it in the click loop.
 func (a *app) do(ctx context.Context, action tray.Action) error {
-	switch action {
+	verb, key := action.Cut()
+	switch verb {
 	case tray.OpenStudio:
 		_, err := a.open(ctx, protocol.OpenStudio)
 		return err
@@ -54,11 +55,18 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 	case tray.ServerRestart:
 		return a.supervisor.Do(ctx, protocol.ServerRestart)
 	case tray.UseDemo:
-		return a.useUpstream(upstream.DemoName)
+		return a.choice.Use(upstream.DemoName)
 	case tray.UseConfigured:
-		return a.useUpstream(a.settings.Load().Upstream)
+		return a.choice.Use(upstream.ConfiguredName)
 	case tray.StudioUpdate, tray.StudioCancel, tray.StudioRollback, tray.StudioFolder:
 		return a.doStudio(ctx, action)
+	case tray.UseUpstream:
+		return a.choice.Use(key)
+	case tray.OpenSession:
+		if err := a.cfg.OpenTerminal([]string{"session", "attach", key}); err != nil {
+			return fmt.Errorf("opening the session: %w", err)
+		}
+		return nil
 	case tray.MenuOpened:
 		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
 			a.scout.Ask()
@@ -70,19 +78,6 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 		return nil
 	}
 	return fmt.Errorf("unknown action %q", action)
-}
-
-// useUpstream sends the calls from now on to another upstream. Calls in flight stay where they are.
-func (a *app) useUpstream(base string) error {
-	target, err := upstream.Parse(base)
-	if err != nil {
-		return err
-	}
-	a.selector.Store(target)
-	a.scout.report(target, protocol.ReachUnknown, "")
-	a.scout.Ask()
-	a.log.Info("upstream chosen", "upstream", target.Name)
-	return nil
 }
 
 // open opens a page in the user's browser and returns its URL.

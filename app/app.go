@@ -20,6 +20,8 @@ import (
 	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/proxy"
+	"chatwright.dev/tray/server/session"
 	"chatwright.dev/tray/server/upstream"
 	"chatwright.dev/tray/server/watch"
 )
@@ -46,6 +48,8 @@ type Config struct {
 	OpenFile func(path string) error
 	// CopyText puts a text on the clipboard; nil refuses with a hint.
 	CopyText func(text string) error
+	// OpenTerminal runs this program with these arguments in a terminal that it opens; nil refuses with a hint.
+	OpenTerminal func(args []string) error
 	// Ready is called once when the app answers, with its first status; nil does nothing.
 	Ready func(protocol.Status)
 	// Warn says one line to the person who started the app; nil says it to the log alone.
@@ -73,6 +77,9 @@ type app struct {
 	metrics    *metrics.Store
 	history    *history.Store // nil: none is kept
 	selector   *upstream.Selector
+	choice     *choice
+	engine     atomic.Pointer[proxy.Proxy] // of the turns of sessions
+	sessions   *session.Manager            // nil: their records have no place
 	ui         *server.UISource
 	librarian  *librarian // nil: no offline copy is kept
 	board      board
@@ -139,6 +146,7 @@ func (a *app) live(ctx context.Context) error {
 	defer endControl()
 	var socket errgroup.Group
 	socket.Go(func() error { return a.publisher.Run(controlCtx) }) // who asks during the grace hears what holds then
+	socket.Go(func() error { return a.showSessions(controlCtx) })
 	socket.Go(func() error {
 		err := a.control.Serve(controlCtx)
 		a.ends.cause() // a daemon that nobody can stop any more ends by itself
@@ -158,6 +166,7 @@ func (a *app) live(ctx context.Context) error {
 
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.supervisor.Run(groupCtx) })
+	group.Go(func() error { return a.keepSessions(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
 	group.Go(func() error { return a.speed.Run(groupCtx) })
 	if a.librarian != nil {

@@ -61,6 +61,23 @@ func (m *memory) Answered(base string, at time.Time) {
 	}
 }
 
+// Chosen is the name of the upstream that was chosen last; "" when none was.
+func (m *memory) Chosen() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.Upstream
+}
+
+// Choose remembers which upstream was chosen, and writes it down at once: it is a decision.
+func (m *memory) Choose(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Upstream != name {
+		m.state.Upstream = name
+		m.write(time.Now())
+	}
+}
+
 // Flush writes down what is not yet.
 func (m *memory) Flush() {
 	m.mu.Lock()

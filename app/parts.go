@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/watch"
 )
@@ -23,6 +24,11 @@ type parts struct {
 	studioChanged time.Time
 	history       *protocol.History // nil: none is kept, or it is not read yet
 	notices       []protocol.Notice
+	// choosable are the upstreams that a menu offers.
+	choosable []tray.Upstream
+	// sessions are the live ones, newest first, as many as a menu lists; sessionCounts is nil where there are none ever.
+	sessions      []tray.Session
+	sessionCounts *protocol.SessionCounts
 	// external holds the metrics of another companion that has the address; nil while the server is ours.
 	external *protocol.Metrics
 }

@@ -10,6 +10,7 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
 )
 
 // causeSettings is the cause of the notice that the settings could not be read again.
@@ -50,12 +51,13 @@ func (a *app) reloadOnce(ctx context.Context) {
 		a.telemeter.Renew()
 	}
 	if next.Upstream != before.Upstream {
-		if err := a.useUpstream(next.Upstream); err != nil {
+		if err := a.choice.Use(upstream.ConfiguredName); err != nil { // whoever changed it wants it now
 			a.tell(err)
 			return
 		}
 	}
 	if !sameServer(next, *before) || !a.sameHolders(&next) {
+		a.engine.Store(newEngine(&next, a.metrics.Begin, a.endTurn, a.log))
 		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
 			a.tell(err)
 		}
@@ -103,6 +105,9 @@ func nextStartOnly(a, b settings.Settings) (names []string) {
 	if a.MetricsCapacity != b.MetricsCapacity {
 		names = append(names, "metrics-capacity")
 	}
+	if a.MaxSessions != b.MaxSessions {
+		names = append(names, "max-sessions")
+	}
 	return names
 }
 
@@ -111,5 +116,6 @@ func sameServer(a, b settings.Settings) bool {
 	return a.Addr == b.Addr && a.DatastateFixtures == b.DatastateFixtures && a.UIDir == b.UIDir &&
 		slices.Equal(a.AllowOrigins, b.AllowOrigins) && slices.Equal(a.AllowHosts, b.AllowHosts) &&
 		a.AllowRemote == b.AllowRemote && a.RemoteTokenFile == b.RemoteTokenFile &&
-		a.UpstreamTimeout == b.UpstreamTimeout && a.MaxBody == b.MaxBody && a.MeterUsage == b.MeterUsage && a.Grace == b.Grace
+		a.UpstreamTimeout == b.UpstreamTimeout && a.MaxBody == b.MaxBody && a.MeterUsage == b.MeterUsage && a.Grace == b.Grace &&
+		a.ConsoleSessions == b.ConsoleSessions
 }

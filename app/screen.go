@@ -50,6 +50,7 @@ func (a *app) click(ctx context.Context) error {
 
 // trayState turns the status that every surface shares into the plain values that the menu is a function of.
 func (a *app) trayState(s protocol.Status) tray.State {
+	now := a.board.Get()
 	state := tray.State{
 		Version: s.Version, Phase: tray.Phase(s.Phase), Detail: s.Detail, Addr: s.Addr,
 		UpstreamName: s.Upstream.Name, UpstreamReach: tray.Reach(s.Upstream.Reach), Demo: s.Upstream.Demo,
@@ -65,6 +66,10 @@ func (a *app) trayState(s protocol.Status) tray.State {
 		}
 	}
 	state.Studio = a.trayStudio(s)
+	state.Upstreams, state.Sessions = now.choosable, now.sessions
+	if now.sessionCounts != nil {
+		state.LiveSessions = now.sessionCounts.Live
+	}
 	if s.History != nil {
 		state.Today = &tray.Today{Calls: s.History.Today.Calls, Tokens: s.History.Today.CompletionTokens}
 	}

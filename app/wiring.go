@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"chatwright.dev/tray/app/instance"
@@ -33,6 +34,11 @@ func withDefaults(cfg Config) Config {
 			return hint.With(errors.New("there is no clipboard here"), "select the address in the console instead")
 		}
 	}
+	if cfg.OpenTerminal == nil {
+		cfg.OpenTerminal = func(args []string) error {
+			return hint.With(errors.New("this companion opens no terminal"), "run it yourself: chatwright-tray "+strings.Join(args, " "))
+		}
+	}
 	if cfg.Listen == nil {
 		cfg.Listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
@@ -41,7 +47,8 @@ func withDefaults(cfg Config) Config {
 
 // newApp makes all the parts and starts none of them.
 func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
-	target, err := upstream.Parse(cfg.Settings.Upstream)
+	remembered := newMemory(cfg.Paths.StateFile, log)
+	upstreams, target, err := newChoice(cfg, remembered, log)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +59,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		startedAt:  time.Now().UTC(),
 		metrics:    metrics.New(cfg.Settings.MetricsCapacity),
 		selector:   upstream.NewSelector(target),
+		choice:     upstreams,
 		ui:         server.NewUISource(""),
 		lookAgain:  make(chan struct{}, 1),
 		ends:       ends, aborts: aborts,
@@ -74,12 +82,13 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.publisher.status = a.status
 	a.scout = &scout{
 		selector: a.selector, board: a.board, log: log,
-		memory: newMemory(cfg.Paths.StateFile, log),
+		memory: remembered,
 		ask:    make(chan struct{}, 1),
 		clock:  func() time.Time { return time.Now().Round(0) }, // without its monotonic part, which stands still in sleep
 		reach:  upstream.Probe,
 	}
 	a.scout.Ask()
+	a.choice.join(a.selector, a.scout, func() string { return a.settings.Load().Upstream })
 	a.publisher.observe = a.scout.observe
 	a.speed = newSpeedometer(a.board, log, a.selector)
 	a.speed.inFlight, a.speed.slept = a.metrics.InFlight, a.scout.lastSleep
@@ -97,6 +106,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
+	a.engine.Store(newEngine(&cfg.Settings, a.metrics.Begin, a.endTurn, log))
+	a.sessions = a.openSessions()
 	a.control = control.New(a.controlConfig())
 	return a, nil
 }
@@ -105,7 +116,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 func (a *app) controlConfig() control.Config {
 	cfg := control.Config{
 		SocketPath: a.cfg.Paths.Socket, Version: a.cfg.Version, InstanceID: a.instanceID,
-		Status: a.status, Calls: a.metrics.After, History: a.historyPages(),
+		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
+		Manager: a.sessions, Build: a.buildSession, MaxSessions: a.cfg.Settings.MaxSessions,
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: a.ends.happened,
@@ -154,6 +166,9 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		MeterUsage:      now.MeterUsage,
 		RemoteToken:     token,
 		Abort:           cut,
+	}
+	if now.ConsoleSessions {
+		cfg.Sessions = a.consoleSessions()
 	}
 	if now.UIDir == "" {
 		cfg.UI = a.ui

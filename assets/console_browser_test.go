@@ -35,6 +35,8 @@ func TestConsoleInABrowser(t *testing.T) {
 	t.Run("without calls", func(t *testing.T) { browser.testWithoutCalls(t) })
 	t.Run("data state", func(t *testing.T) { browser.testData(t) })
 	t.Run("lost", func(t *testing.T) { browser.testLosingTheCompanion(t) })
+	t.Run("sessions", func(t *testing.T) { browser.testSessions(t) })
+	t.Run("session looks", func(t *testing.T) { browser.testSessionLooks(t) })
 	t.Run("looks", func(t *testing.T) { browser.testLooks(t) })
 }
 

@@ -36,6 +36,9 @@ type companion struct {
 	queries []string                 // their content type and body
 	refuse  bool                     // event streams get 503
 	refused int                      // how many did
+
+	sessions []protocol.Session // nil: none are shown
+	events   map[string][]protocol.Event
 }
 
 type event struct {
@@ -122,6 +125,8 @@ func (c *companion) handler() http.Handler {
 		defer c.mu.Unlock()
 		c.bodies = append(c.bodies, r.Header.Get("Content-Type")+" "+string(body))
 	})
+	mux.HandleFunc("GET /console/api/sessions", c.serveSessions)
+	mux.HandleFunc("GET /console/api/sessions/events", c.serveSessionEvents)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", assets.ConsolePolicy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -48,10 +48,17 @@ func TestConsolePolicyAllowsOnlyItsOwnFiles(t *testing.T) {
 // security.md 7: no inline script, style or handler; and nothing is loaded from anywhere else.
 func TestConsolePageHasNothingInlineAndLoadsOnlyItsOwnFiles(t *testing.T) {
 	files := consoleFiles(t)
-	page, err := html.Parse(strings.NewReader(files["index.html"]))
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"index.html", "sessions.html"} {
+		page, err := html.Parse(strings.NewReader(files[name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPage(t, files, page)
 	}
+}
+
+func checkPage(t *testing.T, files map[string]string, page *html.Node) {
+	t.Helper()
 	for node := range page.Descendants() {
 		if node.Type == html.TextNode && strings.TrimSpace(node.Data) != "" &&
 			node.Parent.Data != "title" && node.Parent.Data != "noscript" {
@@ -92,8 +99,10 @@ func TestConsoleModulesAreKnownToThePage(t *testing.T) {
 		if path.Ext(name) != ".js" {
 			continue
 		}
-		if !strings.Contains(files["index.html"], `"/console/`+name+`"`) {
-			t.Errorf("%s is not preloaded: the page would wait for it one round trip later", name)
+		for _, page := range []string{"index.html", "sessions.html"} {
+			if needs(files, page, name) && !strings.Contains(files[page], `"/console/`+name+`"`) {
+				t.Errorf("%s is not preloaded: %s would wait for it one round trip later", name, page)
+			}
 		}
 		for _, match := range imports.FindAllStringSubmatch(data, -1) {
 			if target, relative := strings.CutPrefix(match[1], "./"); !relative || files[target] == "" {
@@ -101,6 +110,20 @@ func TestConsoleModulesAreKnownToThePage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// needs reports whether a page runs a module, by way of those that it runs.
+func needs(files map[string]string, page, module string) bool {
+	seen := map[string]bool{}
+	for queue := []string{strings.TrimSuffix(strings.Replace(page, "index", "console", 1), ".html") + ".js"}; len(queue) > 0; queue = queue[1:] {
+		if name := queue[0]; !seen[name] {
+			seen[name] = true
+			for _, match := range regexp.MustCompile(`from '\./([^']+)'`).FindAllStringSubmatch(files[name], -1) {
+				queue = append(queue, match[1])
+			}
+		}
+	}
+	return seen[module]
 }
 
 // Foreign text enters the page as text only, and nothing is fetched by an absolute URL.

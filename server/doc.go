@@ -13,6 +13,7 @@
 //	GET     /studio/version        {"version","sha256","uiContract","installedAt","source"} of the copy at "/"; 404 without one
 //	GET     /studio/status         protocol.StudioStatus: how far an update is
 //	GET     /console/              the embedded page and its files
+//	GET     /console/api/sessions  protocol.SessionList, and below it /events protocol.EventsPage; if Config.Sessions is set
 //	GET     /                      the Studio copy, with index.html for its deep links; without one, the embedded page
 //	OPTIONS any                    204, reaching no route: a preflight
 //
@@ -31,6 +32,7 @@
 //	routes.go       every route, and the shape of errors        metrics     the calls that are kept, and their totals
 //	guard.go        who may call; origin.go parses              datastate   assertions on stored data
 //	events.go       the event stream of the console             studio      the offline copy of Studio
+//	sessions.go     what the console shows of sessions          chat        what a turn asks of a model server
 //	ui.go           what "/" serves; csp.go, mime.go, gzip.go   control     the control socket, with client and protocol
 //	datastate.go    /datastate/query; holders.go, its stores    watch       a value whose readers are woken
 //	daemon.go       the detached process; pidfile.go            hint        errors that name the way out

@@ -84,6 +84,9 @@ func (e *eventSource) sendChanges() (sent int, err error) {
 	if !e.begun || closed(e.status) {
 		var status protocol.Status
 		status, e.status = e.s.watchStatus(e.r)
+		if e.s.sessions == nil {
+			status.Sessions = nil // not even how many: the user did not ask for them to be shown
+		}
 		if err := e.stream.Send("", "status", status); err != nil {
 			return sent, err
 		}

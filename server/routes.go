@@ -20,7 +20,7 @@ type route struct {
 
 // table is every route of the API. Paths match exactly.
 func (s *Server) table() map[string]route {
-	return map[string]route{
+	table := map[string]route{
 		"/health":              {http.MethodGet, http.HandlerFunc(s.serveHealth)},
 		"/metrics":             {http.MethodGet, http.HandlerFunc(s.serveMetrics)},
 		"/v1/chat/completions": {http.MethodPost, s.proxy.ChatCompletions()},
@@ -31,6 +31,8 @@ func (s *Server) table() map[string]route {
 		"/studio/version":      {http.MethodGet, http.HandlerFunc(s.serveStudioVersion)},
 		"/studio/status":       {http.MethodGet, http.HandlerFunc(s.serveStudioStatus)},
 	}
+	s.sessionRoutes(table)
+	return table
 }
 
 // route is what the guard lets through: the API first, so that no file of a UI can stand in its way, then the pages.

@@ -68,6 +68,9 @@ type Config struct {
 	Record func(protocol.Call)
 	// Status is what /console/events shows. Nil: composed here from what the server itself knows.
 	Status *watch.Value[protocol.Status]
+	// Sessions is what the console shows of conversations with models, to pages of this address alone. Nil: nothing, as
+	// on every listener outside loopback.
+	Sessions *Sessions
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
 	UI *UISource
 	// Studio is the state of the offline copy, for GET /studio/status. Nil: the route answers 404.
@@ -103,6 +106,7 @@ type Server struct {
 	status     *watch.Value[protocol.Status] // nil: ownStatus
 	ui         *UISource
 	studio     *watch.Value[protocol.StudioStatus] // nil: no copy is kept
+	sessions   *Sessions                           // nil: none are shown
 	console    map[string]consoleFile
 	proxy      *proxy.Proxy
 	data       *datastate.Runner // nil: no store
@@ -134,6 +138,9 @@ func New(cfg Config) (*Server, error) {
 		grace:    cfg.Grace,
 		abort:    cfg.Abort,
 		remote:   cfg.RemoteToken != nil,
+	}
+	if !s.remote {
+		s.sessions = cfg.Sessions
 	}
 	if s.grace == 0 {
 		s.grace = DefaultGrace

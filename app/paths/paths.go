@@ -27,6 +27,8 @@ type Paths struct {
 	State     string // folder, 0700
 	StateFile string // file: state.json, what the app remembers
 	History   string // file: history.db, the calls
+	Upstreams string // file: upstreams.json, the named upstreams with their keys, 0600
+	Sessions  string // folder of the records of sessions, 0700
 	Log       string // file: server.log
 	Lock      string // file: held while an instance runs
 	PID       string // file: server.pid
@@ -80,6 +82,8 @@ func inState(state string) Paths {
 		State:     state,
 		StateFile: filepath.Join(state, "state.json"),
 		History:   filepath.Join(state, "history.db"),
+		Upstreams: filepath.Join(state, "upstreams.json"),
+		Sessions:  filepath.Join(state, "sessions"),
 		Log:       filepath.Join(state, "server.log"),
 		Lock:      filepath.Join(state, "instance.lock"),
 		PID:       filepath.Join(state, "server.pid"),

@@ -29,10 +29,10 @@ func parseSwitch(text string) (bool, error) {
 	return false, hint.With(fmt.Errorf("%q is neither true nor false", clip(text)), "write true or false")
 }
 
-func parseNumber(text string, least, most int) (int, error) {
+func parseNumber(text string, most int) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, hint.With(fmt.Errorf("%q is not a number from %d to %d", clip(text), least, most), "write a whole number")
+	if err != nil || n < 1 || n > most {
+		return 0, hint.With(fmt.Errorf("%q is not a number from 1 to %d", clip(text), most), "write a whole number")
 	}
 	return n, nil
 }

@@ -40,6 +40,8 @@ type Settings struct {
 	Grace             time.Duration // more than 0
 	History           bool          // record the calls in a file
 	HistoryDays       int           // how long they are kept
+	MaxSessions       int           // live at once
+	ConsoleSessions   bool          // the console shows them
 	LogLevel          slog.Level
 	OTLPEndpoint      string // base URL of an OpenTelemetry collector; "" none
 	NoBrowser         bool   // print a URL instead of opening it

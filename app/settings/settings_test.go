@@ -76,6 +76,8 @@ func TestDefaultsAreThoseOfTheCompanion(t *testing.T) {
 		"grace":            {got.Grace, 10 * time.Second},
 		"history":          {got.History, true},
 		"history-days":     {got.HistoryDays, 90},
+		"max-sessions":     {got.MaxSessions, 1000},
+		"console-sessions": {got.ConsoleSessions, false},
 		"log-level":        {got.LogLevel, slog.LevelInfo},
 		"studio-open":      {got.StudioOpen, settings.StudioAuto},
 		"ui-dir":           {got.UIDir, ""},
@@ -138,6 +140,7 @@ func everything() map[string][]string {
 		"max-body": {"1MiB"}, "meter-usage": {"on"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
 		"otlp-endpoint": {"localhost:4318"}, "datastate": {"shop=sqlite:/shop.db", "crm=postgres://ada@db.test/crm"},
+		"max-sessions": {"7"}, "console-sessions": {"true"},
 	}
 }
 
@@ -168,7 +171,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 			file.WriteString(s.Key + " = true\n")
 		case s.Name == "history":
 			file.WriteString(s.Key + " = false\n")
-		case s.Bool || s.Name == "metrics-capacity" || s.Name == "history-days":
+		case s.Bool || s.Name == "metrics-capacity" || s.Name == "history-days" || s.Name == "max-sessions":
 			file.WriteString(s.Key + " = " + texts[0] + "\n")
 		default:
 			file.WriteString(s.Key + " = \"" + texts[0] + "\"\n")
@@ -193,7 +196,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MeterUsage: true, MetricsCapacity: 7,
 				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
-				OTLPEndpoint: "http://localhost:4318",
+				OTLPEndpoint: "http://localhost:4318", MaxSessions: 7, ConsoleSessions: true,
 			}
 			switch name {
 			case "flags":

@@ -14,6 +14,8 @@ import (
 // State is what the app itself remembers between runs. It is a convenience: losing it loses no work.
 type State struct {
 	Upstreams map[string]UpstreamMemory `json:"upstreams,omitempty"` // by base URL
+	// Upstream is the name of the one that was chosen last; "": the configured one.
+	Upstream string `json:"upstream,omitempty"`
 }
 
 // UpstreamMemory is what the app remembers of an upstream.

@@ -123,7 +123,7 @@ func limitEntries() []entry {
 		{Setting{Name: "metrics-capacity", Env: "CHATWRIGHT_SERVER_METRICS_CAPACITY", Key: "metrics-capacity", Default: "200", Arg: "number",
 			Usage: "how many calls are kept for /metrics and the menu"},
 			kindNumber, func(s *Settings, text string) (err error) {
-				s.MetricsCapacity, err = parseNumber(text, 1, 100_000)
+				s.MetricsCapacity, err = parseNumber(text, 100_000)
 				return err
 			}},
 		{Setting{Name: "grace", Env: "CHATWRIGHT_SERVER_GRACE", Key: "grace", Default: server.DefaultGrace.String(), Arg: "duration",
@@ -143,9 +143,18 @@ func appEntries() []entry {
 		{Setting{Name: "history-days", Env: "CHATWRIGHT_HISTORY_DAYS", Key: "history-days", Default: "90", Arg: "number",
 			Usage: "how many days a call is kept in the history"},
 			kindNumber, func(s *Settings, text string) (err error) {
-				s.HistoryDays, err = parseNumber(text, 1, 3650)
+				s.HistoryDays, err = parseNumber(text, 3650)
 				return err
 			}},
+		{Setting{Name: "max-sessions", Env: "CHATWRIGHT_MAX_SESSIONS", Key: "sessions.max", Default: "1000", Arg: "number",
+			Usage: "how many sessions with models may be live at once"},
+			kindNumber, func(s *Settings, text string) (err error) {
+				s.MaxSessions, err = parseNumber(text, 100_000)
+				return err
+			}},
+		{Setting{Name: "console-sessions", Env: "CHATWRIGHT_CONSOLE_SESSIONS", Key: "console.sessions", Default: "false",
+			Usage: "show live sessions in the console, read-only: whoever can reach the daemon on this machine can then read them"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.ConsoleSessions, err = parseSwitch(text); return err }},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
 			kindText, setLogLevel},
@@ -164,7 +173,7 @@ func appEntries() []entry {
 		{Setting{Name: "parent-pid", Env: "CHATWRIGHT_PARENT_PID", Arg: "pid", NoFlag: true,
 			Usage: "end when this process does"},
 			kindNumber, func(s *Settings, text string) (err error) {
-				s.ParentPID, err = parseNumber(text, 1, 1<<31-1)
+				s.ParentPID, err = parseNumber(text, 1<<31-1)
 				return err
 			}},
 	}

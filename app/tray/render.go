@@ -11,6 +11,10 @@ import (
 const (
 	recentRows = 8
 	noticeRows = 3
+	// SessionRows is how many live sessions there is room for.
+	SessionRows = 8
+	// upstreamRows is how many upstreams there is room for.
+	upstreamRows = 14
 )
 
 // How many characters of foreign text a row shows; a menu grows as wide as its widest row.
@@ -43,7 +47,7 @@ func Render(s State) View {
 			text("last", last(s)).paced(EachSecond),
 			text("percentiles", percentiles(s.Metrics)).paced(EachSecond),
 			item("recent", "Recent calls", "").visible(len(s.Recent) > 0).paced(AfterCalls),
-		), recent(s), studioCopy(s),
+		), recent(s), upstreams(s), studioCopy(s), sessions(s),
 		group(
 			item("server", "Server", ""),
 			startStop(s).in("server"),

@@ -104,6 +104,30 @@ var menus = []struct {
 		s.Recent = []tray.Call{{Time: at("14:02:11"), Model: "my_model\xff" + strings.Repeat("é", 300), Status: 200, LatencyMs: 50, TokensKnown: true, Tokens: 1}}
 		s.Metrics = tray.Metrics{Calls: 1}
 	})},
+	{"named upstreams", running(func(s *tray.State) {
+		withCalls(s)
+		s.UpstreamName = "work"
+		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "localhost:11434"}, {Key: "demo", Label: "Demo model"},
+			{Key: "lmstudio", Label: "lmstudio", Named: true}, {Key: "work", Label: "work", Named: true, Chosen: true}}
+	})},
+	{"upstreams that are always there", running(func(s *tray.State) {
+		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "localhost:11434", Chosen: true}, {Key: "demo", Label: "Demo model"}}
+	})},
+	{"more upstreams than rows", running(func(s *tray.State) {
+		for i := range 17 {
+			s.Upstreams = append(s.Upstreams, tray.Upstream{Key: fmt.Sprint("u", i), Label: fmt.Sprint("u", i), Named: true, Chosen: i == 3})
+		}
+	})},
+	{"sessions", running(func(s *tray.State) {
+		s.LiveSessions, s.Sessions = 2, []tray.Session{
+			{ID: "01-b", Title: "Why does the booking bot forget the date?", Running: true}, {ID: "01-a", Folder: "booking_bot"}}
+	})},
+	{"more sessions than rows", running(func(s *tray.State) {
+		s.LiveSessions = 1000
+		for i := range 20 {
+			s.Sessions = append(s.Sessions, tray.Session{ID: fmt.Sprint("id", i), Title: fmt.Sprint("Session\n", i)})
+		}
+	})},
 	{"the zero state", tray.State{}},
 	{"studio, no copy yet", running(withStudio(tray.Studio{}))},
 	{"studio, first download", running(withStudio(tray.Studio{Stage: tray.StudioDownloading, Coming: "0.4.0", Bytes: 5 << 19}))},

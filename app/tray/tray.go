@@ -5,7 +5,10 @@
 // A new row costs one field of State, one line in Render and one golden file.
 package tray
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Phase is where the companion is in its life. The words are those of protocol.Phase.
 type Phase string
@@ -51,10 +54,21 @@ const (
 	StudioCancel   Action = "StudioCancel"
 	StudioRollback Action = "StudioRollback"
 	StudioFolder   Action = "StudioFolder"
+	UseUpstream    Action = "UseUpstream" // with its name
+	OpenSession    Action = "OpenSession" // with its id
 	Quit           Action = "Quit"
 	// MenuOpened asks for nothing: somebody looks. Not every panel tells.
 	MenuOpened Action = "MenuOpened"
 )
+
+// With is the action for one of several things, by its key.
+func (a Action) With(key string) Action { return a + " " + Action(key) }
+
+// Cut takes the key off again; "" when there is none.
+func (a Action) Cut() (verb Action, key string) {
+	before, key, _ := strings.Cut(string(a), " ")
+	return Action(before), key
+}
 
 // State is all that the menu depends on. The zero value is a companion that is starting and knows nothing yet. Its
 // strings may come from anywhere: Render keeps them to one line of bounded length.
@@ -70,6 +84,10 @@ type State struct {
 	Demo          bool   // the upstream is the built-in demo model
 	// ConfiguredUpstream is the name of the upstream that a click left for the demo model; empty: it was not a click.
 	ConfiguredUpstream string
+	Upstreams          []Upstream // that a click can choose; the menu offers them once there are named ones
+
+	Sessions     []Session // live, newest first; SessionRows of them are shown
+	LiveSessions int       // how many there are
 
 	// Doing is the server action that is under way (ServerStart, ServerStop or ServerRestart); empty: none.
 	Doing Action
@@ -80,6 +98,22 @@ type State struct {
 	Recent  []Call         // newest first
 	Notices []Notice       // most important first
 	Zone    *time.Location // nil: local time
+}
+
+// Upstream is one that calls can go to.
+type Upstream struct {
+	Key    string // for UseUpstream
+	Label  string
+	Named  bool // by the user; the others are always there
+	Chosen bool
+}
+
+// Session is a live conversation with a model.
+type Session struct {
+	ID      string
+	Title   string // empty: nothing was said yet
+	Folder  string // name of its workspace
+	Running bool   // a turn is under way
 }
 
 // Metrics is what the proxy counted. A nil pointer is a number that is not known.

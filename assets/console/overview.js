@@ -17,6 +17,7 @@ export function showStatus(status) {
   setText(byId('address'), baseURL(status.addr))
   showUpstream(status.upstream)
   showUI(status.ui, status.studio)
+  showSessions(status.sessions)
   showNotices(status.notices ?? [])
   showTiles(status.metrics, parseTime(status.startedAt))
 }
@@ -37,6 +38,13 @@ function showUpstream(upstream) {
   setMark(byId('reach'), reaches[upstream.reach] ?? reaches.unknown)
   byId('reach').hidden = !upstream.name
   setText(byId('upstream-detail'), upstream.detail || (upstream.demo ? texts.demo : upstream.baseURL))
+}
+
+// The count is there where the user wants sessions shown, and so is the page.
+function showSessions(sessions) {
+  const link = byId('sessions-link')
+  link.hidden = !sessions
+  if (sessions) setText(link, `${texts.sessions}: ${texts.liveSessions(sessions.live, sessions.running)}`)
 }
 
 // kept is the state of the offline copy, where one is kept.

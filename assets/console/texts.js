@@ -27,6 +27,19 @@ export const texts = {
   copyAddress: 'Copy the address',
   copyCurl: 'Copy the command',
 
+  sessions: 'Sessions',
+  liveSessions: (live, running) => (running ? `${live} live, ${running} answering` : `${live} live`),
+  backToConsole: 'Console',
+  noSessions: 'No live sessions. Begin one: chatwright-tray session new FOLDER',
+  untitled: 'New session',
+  transcript: 'What was said',
+  readOnly: (id) => `Read-only. To take part: chatwright-tray session attach ${id}`,
+  you: 'You',
+  model: 'Model',
+  reasoning: 'Reasoning',
+  images: (n) => (n === 1 ? '1 image' : `${n} images`),
+  usage: (input, output) => `${input} tokens in, ${output} out`,
+
   calls: 'Calls',
   callsOrder: 'Newest first, at most 200',
   empty: 'No calls yet. Open Studio, or try:',
@@ -65,6 +78,26 @@ export const reaches = {
   loading: { word: 'loading a model', shape: 'hourglass', tone: 'warn' },
   down: { word: 'not reachable', shape: 'cross', tone: 'bad' },
   unknown: { word: 'unknown', shape: 'ring', tone: 'calm', why: 'Not asked yet.' },
+}
+
+// What a session is doing.
+export const sessionStates = {
+  idle: { word: 'idle', shape: 'ring', tone: 'calm' },
+  running: { word: 'answering', shape: 'dot', tone: 'good' },
+  blocked: { word: 'waiting for you', shape: 'hourglass', tone: 'warn' },
+  closed: { word: 'ended', shape: 'bar', tone: 'calm' },
+}
+
+// How a turn ended. One that ended well needs no word.
+export const turnEnds = {
+  done: { word: '', tone: 'plain' },
+  interrupted: { word: 'interrupted', tone: 'warn' },
+  max_iterations: { word: 'too many steps', tone: 'warn' },
+  repeat_loop: { word: 'went in circles', tone: 'warn' },
+  max_tokens: { word: 'cut off: the most tokens that the model may say', tone: 'warn' },
+  error: { word: 'failed', tone: 'bad' },
+  unverified: { word: 'not verified', tone: 'warn' },
+  incomplete: { word: 'stopped before it was done', tone: 'warn' },
 }
 
 // How a call ended.

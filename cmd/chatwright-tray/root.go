@@ -54,7 +54,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	c.settingsFlags(root.Flags(), serverSetting)
 	c.settingsFlags(root.PersistentFlags(), placeSetting)
 	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.versionCommand(), exitCodesTopic())
+		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.sessionCommand(), c.versionCommand(), exitCodesTopic())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success
@@ -178,7 +178,7 @@ func exitCodesTopic() *cobra.Command {
   3    Chatwright is not running
   4    Chatwright is already running
   5    what was asked is not supported
-  130  ended at once, calls in flight were cut off
+  130  ended at once, calls in flight were cut off; of session send: the turn was interrupted, or left
 
 "stop" when nothing runs says so and is 0.`,
 	}

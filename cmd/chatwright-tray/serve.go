@@ -42,7 +42,8 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	cfg := app.Config{
 		Settings: now, Paths: where, Version: version, Args: c.args, Dir: dir,
 		OpenURL: c.opener(now), OpenFile: c.opener(now), CopyText: copyText,
-		Ready: c.sayReady, Warn: c.warn,
+		OpenTerminal: c.terminalOpener(now),
+		Ready:        c.sayReady, Warn: c.warn,
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
 		Hangup: hangup, Abort: abort,
 	}

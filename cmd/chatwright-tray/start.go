@@ -133,29 +133,39 @@ func (c *cli) start(ctx context.Context, how plan) error {
 	case !errors.Is(err, client.ErrNotRunning):
 		return err
 	}
-	if err := where.Make(); err != nil {
+	status, somebodyElse, err := launch(ctx, now, where, how)
+	switch {
+	case err != nil:
 		return err
+	case somebodyElse:
+		return runsAlready(protocol.Discovery{Addr: status.Addr, PID: status.PID})
+	}
+	return c.started(status)
+}
+
+// launch runs a daemon where there is none and returns once it answers, or with the reason why it does not.
+// somebodyElse says that another command was a moment faster, and that the daemon is the one that it started.
+func launch(ctx context.Context, now settings.Settings, where paths.Paths, how plan) (status protocol.Status, somebodyElse bool, err error) {
+	if err := where.Make(); err != nil {
+		return status, false, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
+		return status, false, fmt.Errorf("finding this program: %w", err)
 	}
 	logSize := fileSize(where.Log)
 	pid, err := server.Start(server.StartOptions{
 		Executable: self, Args: how.args, Dir: how.dir, PIDFile: where.PID, LogFile: where.Log,
 	})
-	somebodyElse := errors.Is(err, server.ErrAlreadyRunning) // was a moment faster, and its daemon may not answer yet
+	somebodyElse = errors.Is(err, server.ErrAlreadyRunning) // its daemon may not answer yet
 	if err != nil && !somebodyElse {
-		return err
+		return status, false, err
 	}
-	status, err := waitUntilReady(ctx, where, pid)
-	switch {
-	case err != nil:
-		return startFailed(ctx, reasonOf(err, where.Log, logSize), now.Addr)
-	case somebodyElse:
-		return runsAlready(protocol.Discovery{Addr: status.Addr, PID: status.PID})
+	status, err = waitUntilReady(ctx, where, pid)
+	if err != nil {
+		return status, somebodyElse, startFailed(ctx, reasonOf(err, where.Log, logSize), now.Addr)
 	}
-	return c.started(status)
+	return status, somebodyElse, nil
 }
 
 // waitForPlace is instance.Await that also waits for a daemon to be gone that is ending.

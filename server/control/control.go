@@ -16,6 +16,11 @@
 //	POST /v1/studio/rollback  the StudioStatus when it is done; 409 when there is nothing to go back to
 //	POST /v1/studio/prune     protocol.StudioPruned
 //	POST /v1/studio/cancel    ends a running update, whose own request is answered with 409
+//	GET  /v1/upstreams        protocol.UpstreamList; ?ask=1 asks each whether it answers
+//	GET  /v1/upstreams/{name}      protocol.UpstreamEntry
+//	PUT  /v1/upstreams/{name}      protocol.PutUpstreamRequest; protocol.UpstreamEntry, 201 when it is new
+//	DELETE /v1/upstreams/{name}    204
+//	POST /v1/upstreams/{name}/use  204: Studio's calls go there from now on
 //
 // Every error is a protocol.Error.
 //
@@ -111,6 +116,8 @@ type Config struct {
 	Server func(ctx context.Context, action protocol.ServerAction) error
 	// Studio keeps the offline copy of Studio. Nil: its routes answer 404.
 	Studio Studio
+	// Upstreams are the model servers that calls can go to. Nil: the routes answer 404.
+	Upstreams Upstreams
 	// Manager holds the sessions. Nil: one over the records of RecordDir, if that names a folder; otherwise the routes of
 	// sessions answer 404.
 	Manager *session.Manager

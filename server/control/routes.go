@@ -25,7 +25,7 @@ type route struct {
 func get(h handler) route  { return route{do: map[string]handler{http.MethodGet: h}} }
 func post(h handler) route { return route{do: map[string]handler{http.MethodPost: h}} }
 
-// table is every path there is, but for those below /v1/sessions/.
+// table is every path there is, but for those below /v1/sessions/ and /v1/upstreams/.
 func (s *Server) table() map[string]route {
 	return map[string]route{
 		"/health":            get(s.health),
@@ -47,6 +47,7 @@ func (s *Server) table() map[string]route {
 		"/v1/studio/rollback": post(s.withStudio(s.studioRollback)),
 		"/v1/studio/prune":    post(s.withStudio(s.studioPrune)),
 		"/v1/studio/cancel":   post(s.withStudio(s.studioCancel)),
+		"/v1/upstreams":       get(s.listUpstreams),
 	}
 }
 
@@ -110,6 +111,11 @@ func (s *Server) route(r *http.Request) (route, error) {
 		if route, ok := s.routes[r.URL.Path]; ok {
 			return route, nil
 		}
+		if name, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/upstreams/"); ok {
+			if route, ok := s.upstreamRoute(name); ok {
+				return route, nil
+			}
+		}
 		return route{}, noSuch
 	}
 	end := strings.IndexByte(path+"/", '/')
@@ -144,7 +150,7 @@ func (r refusal) Error() string { return r.message }
 // ErrorCode makes a refusal one of the errors that name their own answer.
 func (r refusal) ErrorCode() protocol.ErrorCode { return r.code }
 
-// Refuse returns an error for Config.Open and Config.Server that is answered with code, and the status that belongs to
+// Refuse returns an error for the funcs of Config and for Upstreams that is answered with code, and the status that belongs to
 // it, instead of 500. A hint.With around it reaches the caller too.
 func Refuse(code protocol.ErrorCode, message string) error { return refusal{code, message} }
 

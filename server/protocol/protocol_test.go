@@ -113,7 +113,8 @@ func samples() map[string]any {
 		"Holders.least": protocol.Holders{Holders: []protocol.Holder{}},
 		"Status": protocol.Status{InstanceID: "abc", Version: "0.1.0", PID: 4711, StartedAt: at, Phase: protocol.PhaseDegraded,
 			Detail: "why", Addr: "127.0.0.1:4319", Upstream: upstream, UI: protocol.UI{Source: protocol.UIFolder},
-			Metrics: metrics, History: &history, Studio: &studio, Notices: []protocol.Notice{notice}},
+			Metrics: metrics, History: &history, Studio: &studio, Sessions: &protocol.SessionCounts{Live: 3, Running: 1},
+			Notices: []protocol.Notice{notice}},
 		"Status.least":       protocol.Status{Phase: protocol.PhaseStarting},
 		"StudioStatus":       studio,
 		"StudioStatus.least": protocol.StudioStatus{Stage: protocol.StudioIdle},
@@ -126,7 +127,28 @@ func samples() map[string]any {
 	}
 	maps.Copy(all, sessionSamples())
 	maps.Copy(all, eventSamples())
+	maps.Copy(all, upstreamSamples())
 	return all
+}
+
+func upstreamSamples() map[string]any {
+	profile := protocol.UpstreamProfile{Name: "work", Kind: protocol.KindOpenAI, BaseURL: "https://llm.example/v1", HasKey: true,
+		Model: "llama3.2", Protocol: protocol.ProtocolChatCompletions}
+	entry := protocol.UpstreamEntry{UpstreamProfile: profile, Source: protocol.SourceNamed, Active: true, Reach: protocol.ReachDown,
+		Detail: "no answer from llm.example in time"}
+	return map[string]any{
+		"UpstreamProfile":       profile,
+		"UpstreamProfile.least": protocol.UpstreamProfile{Name: "work"},
+		"PutUpstreamRequest": protocol.PutUpstreamRequest{Name: "work", Kind: protocol.KindOpenAI, BaseURL: "https://llm.example/v1",
+			APIKey: ptr("sk-0123456789"), HasKey: true, Model: "llama3.2", Protocol: protocol.ProtocolChatCompletions},
+		"PutUpstreamRequest.least": protocol.PutUpstreamRequest{BaseURL: "http://localhost:1234/v1"},
+		"UpstreamEntry":            entry,
+		"UpstreamEntry.least":      protocol.UpstreamEntry{Source: protocol.SourceConfigured, Reach: protocol.ReachUnknown},
+		"UpstreamList":             protocol.UpstreamList{Upstreams: []protocol.UpstreamEntry{entry}},
+		"UpstreamList.least":       protocol.UpstreamList{Upstreams: []protocol.UpstreamEntry{}},
+		"SessionCounts":            protocol.SessionCounts{Live: 3, Running: 1},
+		"SessionCounts.least":      protocol.SessionCounts{},
+	}
 }
 
 func TestTypesLookOnTheWireAsTheyAlwaysDid(t *testing.T) {

@@ -71,6 +71,15 @@ type Status struct {
 	Metrics    Metrics   `json:"metrics"`
 	History    *History  `json:"history,omitempty"` // absent: none is kept, or it is not read yet
 	// Studio is the offline copy. Absent: none is kept.
-	Studio  *StudioStatus `json:"studio,omitempty"`
-	Notices []Notice      `json:"notices,omitempty"`
+	Studio *StudioStatus `json:"studio,omitempty"`
+	// Sessions says how many there are, and nothing of what they are about: a page may read a Status. Absent: this
+	// companion holds none.
+	Sessions *SessionCounts `json:"sessions,omitempty"`
+	Notices  []Notice       `json:"notices,omitempty"`
+}
+
+// SessionCounts counts the conversations with models that a companion holds.
+type SessionCounts struct {
+	Live    int `json:"live"`
+	Running int `json:"running"` // of them, those with a turn under way
 }

@@ -32,6 +32,7 @@ type call struct {
 	body    requestBody
 	repeat  repeater
 	refused bool // the upstream did not take the call with what askForUsage had added
+	keyed   bool // the key of the target went up with it
 
 	own      []header // set before the call came to us
 	ownRoom  [8]header
@@ -58,10 +59,10 @@ type call struct {
 	work     stopwatch
 }
 
-func (p *Proxy) newCall(w http.ResponseWriter, r *http.Request, path string) *call {
+func (p *Proxy) newCall(w http.ResponseWriter, r *http.Request, path string, target *upstream.Target) *call {
 	now := time.Now()
 	c := &call{
-		proxy: p, w: w, control: http.NewResponseController(w), in: r, path: path, target: p.cfg.Target(), id: p.ids.next(now), start: now, length: -1,
+		proxy: p, w: w, control: http.NewResponseController(w), in: r, path: path, target: target, id: p.ids.next(now), start: now, length: -1,
 	}
 	c.keepOwn()
 	return c
@@ -79,6 +80,9 @@ func (c *call) pass(timeout time.Duration) {
 	reverse, up := c.prepare(timeout)
 	defer c.passed()
 	reverse.ServeHTTP(c, up)
+	if c.readErr != nil && c.failure == nil {
+		panic(http.ErrAbortHandler) // ReverseProxy does so itself only below a server of net/http
+	}
 	c.whole = true
 }
 
@@ -140,6 +144,9 @@ func (c *call) answer(answer *http.Response) error {
 	case c.status < http.StatusContinue:
 		return errNoStatus
 	}
+	if c.keyed {
+		maskKey(answer, c.target.APIKey)
+	}
 	c.cleanAnswer(answer.Header)
 	dropUpstreamOnly(answer.Trailer) // what it announces
 	if c.request != nil {
@@ -167,7 +174,7 @@ func (c *call) answer(answer *http.Response) error {
 	}
 	c.answerBody = answerBody{call: c, answer: answer, from: answer.Body}
 	answer.Body = &c.answerBody
-	if c.body.asks != nil {
+	if c.body.asks != nil && !c.proxy.cfg.KeepUsage {
 		withoutUsage(answer, format)
 	}
 	if !c.streamed {

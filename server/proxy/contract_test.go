@@ -151,12 +151,15 @@ func TestTheKeyOfTheTarget(t *testing.T) {
 		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 
-	f.chat(`{"model":"m"}`)
+	_, body := f.chat(`{"model":"m"}`)
 	if got := <-keys; got != "Bearer "+key {
 		t.Errorf("without Authorization: got %q, want the key of the target", got)
 	}
+	if strings.Contains(body, key[:10]) || !strings.Contains(body, "key ********************* is wrong") {
+		t.Errorf("answer: got %s, want the key blanked out", body)
+	}
 	c := f.wantVerdict(401, protocol.VerdictUpstreamError)
-	if strings.Contains(fmt.Sprintf("%+v", c), key[:10]) || !strings.Contains(c.Error, "[key] is wrong") {
+	if strings.Contains(fmt.Sprintf("%+v", c), key[:10]) || !strings.Contains(c.Error, "key ********************* is wrong") {
 		t.Errorf("record: got %q, want the key taken out, the part at the end too", c.Error)
 	}
 	f.chat(`{"model":"m"}`, "Authorization", "Bearer sk-callers-own")

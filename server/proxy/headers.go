@@ -21,6 +21,8 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	}
 	if c.target.APIKey != "" && h.Get("Authorization") == "" {
 		h.Set("Authorization", "Bearer "+c.target.APIKey)
+		h.Del("Accept-Encoding") // in a compressed answer maskKey would see nothing
+		c.keyed = true
 	}
 	if c.request == nil {
 		// A HEAD is asked as a GET: not every server knows HEAD here, and net/http leaves the body out.

@@ -19,9 +19,9 @@ import (
 // defaultMaxBody caps a request body when Config.MaxBody is 0.
 const defaultMaxBody = 64 << 20
 
-// Config is what a Proxy needs. Only Target is required.
+// Config is what a Proxy needs. Only Target is required, and that for the handlers alone.
 type Config struct {
-	Target  func() *upstream.Target // where a call goes that starts now
+	Target  func() *upstream.Target // where a call goes that starts now; Direct does not ask
 	Begin   func(model string)      // a chat call starts; nil: nobody counts
 	End     func(protocol.Call)     // it ended, once for each Begin; nil: nobody records
 	MaxBody int64                   // cap of a request body in bytes; 0: 64 MiB
@@ -31,6 +31,8 @@ type Config struct {
 	// MeterUsage asks for the usage of streams whose callers did not, and keeps the answer to that from them: see
 	// askForUsage. False: no body is touched.
 	MeterUsage bool
+	// KeepUsage leaves what MeterUsage asked for in the answer, for callers who want to know it themselves.
+	KeepUsage bool
 }
 
 // Proxy passes calls on. Make one with New; it is safe for concurrent use.
@@ -61,17 +63,43 @@ func New(cfg Config) *Proxy {
 }
 
 // ChatCompletions answers POST /v1/chat/completions with what the upstream answers to it, and records the call.
-func (p *Proxy) ChatCompletions() http.Handler { return httpx.Lingering(http.HandlerFunc(p.chat)) }
+func (p *Proxy) ChatCompletions() http.Handler {
+	return httpx.Lingering(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.chat(w, r, p.cfg.Target()) }))
+}
 
 // Models answers GET /v1/models with what the upstream answers to it.
-func (p *Proxy) Models() http.Handler { return httpx.Lingering(http.HandlerFunc(p.models)) }
+func (p *Proxy) Models() http.Handler {
+	return httpx.Lingering(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.models(w, r, p.cfg.Target()) }))
+}
 
-func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
+// The paths that Direct knows, as they stand below an upstream's base URL.
+const (
+	ChatPath   = "/chat/completions"
+	ModelsPath = "/models"
+)
+
+// Direct returns a transport that passes calls of this very process on to target, as the handlers do those that come in
+// over a listener, and records them likewise. It goes by the path of a request, ChatPath or ModelsPath; its host means
+// nothing. Once the body of an answer is closed, the call is recorded.
+func (p *Proxy) Direct(target *upstream.Target) http.RoundTripper {
+	return httpx.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case ChatPath:
+			p.chat(w, r, target)
+		case ModelsPath:
+			p.models(w, r, target)
+		default:
+			httpx.WriteOpenAIError(w, http.StatusNotFound, "not found", httpx.TypeInvalidRequest, "not_found")
+		}
+	}))
+}
+
+func (p *Proxy) chat(w http.ResponseWriter, r *http.Request, target *upstream.Target) {
 	if r.Method != http.MethodPost {
 		refuseMethod(w, http.MethodPost)
 		return
 	}
-	c := p.newChat(w, r)
+	c := p.newChat(w, r, target)
 	// Deferred, so that a call that is broken off is recorded too: breaking off is a panic (http.ErrAbortHandler) that
 	// must reach net/http.
 	defer func() { p.cfg.End(c.record()) }()
@@ -96,19 +124,19 @@ func (p *Proxy) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *Proxy) newChat(w http.ResponseWriter, r *http.Request) *call {
-	c := p.newCall(w, r, "/chat/completions")
+func (p *Proxy) newChat(w http.ResponseWriter, r *http.Request, target *upstream.Target) *call {
+	c := p.newCall(w, r, ChatPath, target)
 	c.request = p.reader.Request()
 	c.body = requestBody{from: r.Body, limit: p.cfg.MaxBody, request: c.request, read: c.start}
 	return c
 }
 
-func (p *Proxy) models(w http.ResponseWriter, r *http.Request) {
+func (p *Proxy) models(w http.ResponseWriter, r *http.Request, target *upstream.Target) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		refuseMethod(w, http.MethodGet)
 		return
 	}
-	c := p.newCall(w, r, "/models")
+	c := p.newCall(w, r, ModelsPath, target)
 	c.pass(p.cfg.Timeout)
 	if c.sent == 0 {
 		panic(http.ErrAbortHandler)

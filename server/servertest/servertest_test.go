@@ -1,6 +1,7 @@
 package servertest_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -125,5 +126,35 @@ func TestNeed(t *testing.T) {
 	})
 	if !skipped {
 		t.Error("a test went on without what it needs")
+	}
+}
+
+func TestAnswerIsAStreamOfItsText(t *testing.T) {
+	pieces := servertest.Answer("naïve 日本語", 4)
+	var text, reason string
+	for _, piece := range pieces {
+		data, ok := strings.CutPrefix(piece, "data: ")
+		if !ok || !strings.HasSuffix(data, "\n\n") {
+			t.Fatalf("%q is no server-sent event", piece)
+		}
+		if piece == servertest.Done {
+			continue
+		}
+		var chunk struct {
+			Choices []struct {
+				Delta        struct{ Content string }
+				FinishReason string `json:"finish_reason"`
+			}
+		}
+		if err := json.Unmarshal([]byte(data), &chunk); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range chunk.Choices {
+			text += c.Delta.Content
+			reason += c.FinishReason
+		}
+	}
+	if text != "naïve 日本語" || reason != "stop" || pieces[len(pieces)-1] != servertest.Done {
+		t.Errorf("got %q, %q, %q last", text, reason, pieces[len(pieces)-1])
 	}
 }

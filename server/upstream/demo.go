@@ -43,7 +43,7 @@ func NewDemo(cfg DemoConfig) *Target {
 		Name:      "Demo model",
 		BaseURL:   &url.URL{Scheme: "http", Host: DemoModel, Path: "/v1"},
 		Demo:      true,
-		Transport: inProcess{Demo(cfg)},
+		Transport: httpx.InProcess(Demo(cfg)),
 	}
 }
 

@@ -1,4 +1,4 @@
-package upstream
+package httpx
 
 import (
 	"context"
@@ -10,9 +10,12 @@ import (
 	"sync"
 )
 
-// inProcess answers requests by calling a handler, as if it listened somewhere: the answer streams, a caller who goes
-// away cancels the handler's context, and a handler that panics breaks the answer off. There is no listener and no
-// life cycle; the one goroutine of a call ends with its handler.
+// InProcess returns a transport that answers requests by calling handler, as if it listened somewhere: the answer
+// streams, a caller who goes away cancels the handler's context, and a handler that panics breaks the answer off. There
+// is no listener and no life cycle; the one goroutine of a call ends with its handler, and a caller who has closed the
+// body of an answer, or got none, knows that it has.
+func InProcess(handler http.Handler) http.RoundTripper { return inProcess{handler} }
+
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -24,20 +27,23 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	in.RequestURI = r.URL.RequestURI()
 	reader, writer := io.Pipe()
 	w := &pipeWriter{header: http.Header{}, body: writer, started: make(chan struct{})}
-	go t.serve(w, in)
+	ended := make(chan struct{})
+	go func() { defer close(ended); t.serve(w, in) }()
 
 	select {
 	case <-w.started:
 	case <-r.Context().Done():
 		cancel(r.Context().Err())
 		reader.CloseWithError(r.Context().Err())
+		<-ended
 		return nil, r.Context().Err()
 	}
 	if w.failed != nil {
 		cancel(w.failed)
+		<-ended
 		return nil, w.failed
 	}
-	body := &pipeBody{reader: reader, cancel: cancel}
+	body := &pipeBody{reader: reader, cancel: cancel, ended: ended}
 	body.stop = context.AfterFunc(r.Context(), func() { reader.CloseWithError(context.Cause(r.Context())) })
 	length, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64)
 	if err != nil {
@@ -50,7 +56,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-var errBrokenOff = errors.New("the demo model broke off its answer")
+var errBrokenOff = errors.New("the answer was broken off")
 
 // serve runs the handler and ends the answer as the handler ended: cleanly, or broken off by a panic, which is how a
 // handler aborts (http.ErrAbortHandler). As in net/http any other panic costs one call and not the process.
@@ -109,11 +115,12 @@ func (w *pipeWriter) fail(err error) {
 	w.body.CloseWithError(err)
 }
 
-// pipeBody is the caller's side; closing it cancels the handler.
+// pipeBody is the caller's side; closing it cancels the handler and waits for it.
 type pipeBody struct {
 	reader *io.PipeReader
 	cancel context.CancelCauseFunc
 	stop   func() bool
+	ended  <-chan struct{}
 }
 
 func (b *pipeBody) Read(p []byte) (int, error) { return b.reader.Read(p) }
@@ -121,5 +128,7 @@ func (b *pipeBody) Read(p []byte) (int, error) { return b.reader.Read(p) }
 func (b *pipeBody) Close() error {
 	b.stop()
 	b.cancel(context.Canceled)
-	return b.reader.Close()
+	err := b.reader.Close() // what the handler still writes fails now
+	<-b.ended
+	return err
 }

@@ -1,0 +1,311 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"chatwright.dev/tray/app/settings"
+	"chatwright.dev/tray/app/tray"
+	"chatwright.dev/tray/server/control"
+	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
+)
+
+// causeProfiles is the cause of the notice that the named upstreams were lost.
+const causeProfiles = "upstreams"
+
+// A choice is the upstreams that calls can go to, and which of them Studio's calls do go to: the configured one, the
+// demo model, or a named one. What was chosen last is remembered, and holds after a restart too; but a start that names
+// an upstream by flag or environment begins with that one, since whoever wrote it means this run.
+type choice struct {
+	profiles   *upstream.Profiles
+	selector   *upstream.Selector
+	scout      *scout
+	configured func() string // the upstream setting
+	log        *slog.Logger
+	lost       *protocol.Notice // what happened to the named ones; nil: nothing
+
+	mu      sync.Mutex // held while the choice, or what is chosen, changes
+	chosen  string
+	setting *upstream.Target // of the setting; kept so that its connections are
+	demo    *upstream.Target
+	reaches map[string]reached // what was last known of each, by name
+}
+
+// reached is what was found out about a target.
+type reached struct {
+	target *upstream.Target
+	reach  protocol.Reach
+	detail string
+}
+
+// candidate is one upstream that could be chosen.
+type candidate struct {
+	name   string // under which it is chosen
+	source protocol.UpstreamSource
+	target *upstream.Target
+	model  string
+}
+
+// newChoice reads the named upstreams and what was chosen last. The first is where calls go at the beginning.
+func newChoice(cfg Config, remembered *memory, log *slog.Logger) (c *choice, first *upstream.Target, err error) {
+	c = &choice{log: log, demo: upstream.NewDemo(upstream.DemoConfig{}), reaches: map[string]reached{}, chosen: upstream.ConfiguredName}
+	c.configured = func() string { return cfg.Settings.Upstream }
+	if c.setting, err = upstream.Parse(cfg.Settings.Upstream); err != nil {
+		return nil, nil, err
+	}
+	profiles, setAside, err := upstream.OpenProfiles(cfg.Paths.Upstreams)
+	c.profiles = profiles
+	if err != nil {
+		log.Warn("reading the named upstreams", "err", err, "setAside", setAside)
+		c.lost = &protocol.Notice{Cause: causeProfiles, Text: "The named upstreams could not be read", Since: time.Now(),
+			Hint: "Add them again: chatwright-tray upstream add NAME URL."}
+		if setAside != "" {
+			c.lost.Hint = "The old file is " + filepath.Base(setAside) + "."
+		}
+	}
+	first = c.setting
+	if name := remembered.Chosen(); name != "" && !explicit(cfg.Settings) {
+		if found, err := c.find(name); err == nil {
+			c.chosen, first = name, found.target
+		} else {
+			log.Warn("the upstream that was chosen last is gone", "upstream", name)
+		}
+	}
+	return c, first, nil
+}
+
+// join gives the choice the parts that it works with, before anybody asks for it.
+func (c *choice) join(selector *upstream.Selector, scout *scout, configured func() string) {
+	c.selector, c.scout, c.configured = selector, scout, configured
+	c.show()
+	if c.lost != nil {
+		scout.board.notify(*c.lost)
+	}
+}
+
+// explicit says whether whoever started this run said which upstream it is to have.
+func explicit(s settings.Settings) bool {
+	kind := s.Source("upstream").Kind
+	return kind == settings.FromFlag || kind == settings.FromEnv
+}
+
+// find returns the upstream of that name, as it is now.
+func (c *choice) find(name string) (candidate, error) {
+	switch name {
+	case upstream.ConfiguredName:
+		target, err := c.fromSetting()
+		return candidate{name, protocol.SourceConfigured, target, ""}, err
+	case upstream.DemoName:
+		return candidate{name, protocol.SourceDemo, c.demo, ""}, nil
+	}
+	profile, target, err := c.profiles.Get(name)
+	return candidate{name, protocol.SourceNamed, target, profile.Model}, err
+}
+
+// fromSetting is the target of the upstream setting. It is called with the lock held, or before anybody else can.
+func (c *choice) fromSetting() (*upstream.Target, error) {
+	target, err := upstream.Parse(c.configured())
+	if err != nil {
+		return nil, err
+	}
+	if c.setting.String() != target.String() {
+		c.setting = target
+	}
+	return c.setting, nil
+}
+
+// all returns every upstream there is, in the order in which lists and menus show them.
+func (c *choice) all() []candidate {
+	var all []candidate
+	names := []string{upstream.ConfiguredName, upstream.DemoName}
+	for _, p := range c.profiles.List() {
+		names = append(names, p.Name)
+	}
+	for _, name := range names {
+		if found, err := c.find(name); err == nil { // one may be deleted meanwhile
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// For returns where a turn's calls go now, with the model for turns that name none; an empty name is the one that is in
+// use.
+func (c *choice) For(name string) (*upstream.Target, string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name == "" {
+		name = c.chosen
+	}
+	found, err := c.find(name)
+	return found.target, found.model, err
+}
+
+// Use sends Studio's calls to another upstream from now on, and remembers that.
+func (c *choice) Use(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, err := c.find(name)
+	if err != nil {
+		return refused(err)
+	}
+	c.take(found)
+	c.scout.memory.Choose(name)
+	return nil
+}
+
+// take makes found the one in use. It is called with the lock held.
+func (c *choice) take(found candidate) {
+	c.chosen = found.name
+	c.selector.Store(found.target)
+	c.show()
+	c.scout.report(found.target, protocol.ReachUnknown, "")
+	c.scout.Ask()
+	c.log.Info("upstream chosen", "upstream", found.target.Name)
+}
+
+// show puts what the menu has of it on the board. It is called with the lock held.
+func (c *choice) show() {
+	var rows []tray.Upstream
+	for _, one := range c.all() {
+		chosen := one.name == c.chosen
+		if one.target.Demo && len(rows) > 0 && rows[0].Label == one.target.Name { // the configured one is the demo model
+			rows[0].Chosen = rows[0].Chosen || chosen
+			continue
+		}
+		rows = append(rows, tray.Upstream{Key: one.name, Label: one.target.Name, Named: one.source == protocol.SourceNamed, Chosen: chosen})
+	}
+	c.scout.board.Update(func(p parts) parts { p.choosable = rows; return p })
+}
+
+// List says what is known of each upstream; with ask, each is asked, all at once.
+func (c *choice) List(ctx context.Context, ask bool) protocol.UpstreamList {
+	c.mu.Lock()
+	all := c.all()
+	c.mu.Unlock()
+	if ask {
+		c.probe(ctx, all)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := protocol.UpstreamList{}
+	for _, one := range all {
+		list.Upstreams = append(list.Upstreams, c.entry(one))
+	}
+	return list
+}
+
+// probe asks each of them and remembers what they say.
+func (c *choice) probe(ctx context.Context, all []candidate) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var group sync.WaitGroup
+	for _, one := range all {
+		group.Go(func() {
+			reach, detail := c.scout.reach(ctx, one.target)
+			if errors.Is(ctx.Err(), context.Canceled) { // whoever asked has gone: it says nothing
+				return
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.reaches[one.name] = reached{one.target, reach, detail}
+			if one.name == c.chosen && c.selector.Load() == one.target {
+				c.scout.report(one.target, reach, detail)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// entry is what is known of one. It is called with the lock held.
+func (c *choice) entry(one candidate) protocol.UpstreamEntry {
+	e := protocol.UpstreamEntry{
+		UpstreamProfile: protocol.UpstreamProfile{
+			Name: one.name, Kind: protocol.KindOpenAI, BaseURL: one.target.String(), HasKey: one.target.APIKey != "",
+			Model: one.model, Protocol: protocol.ProtocolChatCompletions,
+		},
+		Source: one.source, Active: one.name == c.chosen, Reach: protocol.ReachUnknown,
+	}
+	if known, ok := c.reaches[one.name]; ok && known.target == one.target {
+		e.Reach, e.Detail = known.reach, known.detail
+	}
+	if now := c.scout.board.Get().upstream; e.Active && c.selector.Load() == one.target { // every call tells of it
+		e.Reach, e.Detail = now.Reach, now.Detail
+	}
+	return e
+}
+
+// Get says what is known of one upstream.
+func (c *choice) Get(name string) (protocol.UpstreamEntry, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, err := c.find(name)
+	if err != nil {
+		return protocol.UpstreamEntry{}, refused(err)
+	}
+	return c.entry(found), nil
+}
+
+// Put adds a named upstream, or replaces it: the next call goes where it says now.
+func (c *choice) Put(name string, req protocol.PutUpstreamRequest) (entry protocol.UpstreamEntry, added bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, _, err = c.profiles.Get(name)
+	added = err != nil
+	profile := upstream.Profile{Name: name, Kind: req.Kind, BaseURL: req.BaseURL, Model: req.Model, Protocol: req.Protocol}
+	if req.APIKey != nil {
+		profile.APIKey = *req.APIKey
+	}
+	if _, _, err = c.profiles.Put(profile, req.APIKey == nil); err != nil {
+		return entry, false, refused(err)
+	}
+	found, err := c.find(name)
+	if err != nil {
+		return entry, false, refused(err)
+	}
+	c.log.Info("named upstream stored", "upstream", name, "added", added)
+	if name == c.chosen && c.selector.Load() != found.target {
+		c.take(found)
+	} else {
+		c.show()
+	}
+	return c.entry(found), added, nil
+}
+
+// Delete forgets a named upstream that is not in use.
+func (c *choice) Delete(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch name {
+	case upstream.ConfiguredName, upstream.DemoName:
+		return control.Refuse(protocol.CodeInvalidInput, fmt.Sprintf("%q is always there", name))
+	case c.chosen:
+		return hint.With(control.Refuse(protocol.CodeConflict, fmt.Sprintf("%q is in use", name)),
+			"use another first: chatwright-tray upstream use "+upstream.ConfiguredName)
+	}
+	if err := c.profiles.Delete(name); err != nil {
+		return refused(err)
+	}
+	delete(c.reaches, name)
+	c.log.Info("named upstream removed", "upstream", name)
+	c.show()
+	return nil
+}
+
+// refused gives an error of the profiles the code that belongs to it on the control socket.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, upstream.ErrNoProfile):
+		return hint.With(control.Refuse(protocol.CodeNotFound, err.Error()), hint.Of(err))
+	case errors.Is(err, upstream.ErrInvalid):
+		return hint.With(control.Refuse(protocol.CodeInvalidInput, err.Error()), hint.Of(err))
+	}
+	return err
+}
