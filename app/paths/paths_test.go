@@ -67,6 +67,8 @@ func TestFilesLieInTheBaseDirectories(t *testing.T) {
 		State:     state,
 		StateFile: filepath.Join(state, "state.json"),
 		History:   filepath.Join(state, "history.db"),
+		Upstreams: filepath.Join(state, "upstreams.json"),
+		Sessions:  filepath.Join(state, "sessions"),
 		Log:       filepath.Join(state, "server.log"),
 		Lock:      filepath.Join(state, "instance.lock"),
 		PID:       filepath.Join(state, "server.pid"),
