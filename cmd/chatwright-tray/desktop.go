@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"chatwright.dev/tray/app"
+	"chatwright.dev/tray/app/theme"
 	"chatwright.dev/tray/app/tray/desktop"
 	"chatwright.dev/tray/server/protocol"
 )
@@ -28,6 +30,13 @@ func (c *cli) runWithTray(ctx context.Context, cfg app.Config) error {
 	case err := <-ended:
 		return err
 	}
+	var look sync.WaitGroup
+	defer look.Wait()
+	look.Go(func() { // the icon is the lighter or the darker drawing, as the panel asks for
+		if err := theme.Watch(screenCtx, driver.SetLightPanel); err != nil {
+			c.warn("the icon does not follow the theme: " + err.Error())
+		}
+	})
 	if err := driver.Run(screenCtx); err != nil {
 		c.warn("no tray icon: " + err.Error()) // the daemon runs on without one
 	}

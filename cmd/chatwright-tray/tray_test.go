@@ -111,6 +111,20 @@ func awaitRow(t *testing.T, item *dbustest.Item, label string) {
 	})
 }
 
+// The icon is light on a dark panel and dark on a light one, and follows when that changes.
+func TestTheIconFollowsTheTheme(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	portal := d.bus.StartPortal(t, 1, false)
+	_, item := d.launchOn(t, "XDG_CURRENT_DESKTOP=KDE")
+	dark := func(p dbustest.Pixmap) bool { return p.Width > 0 && !p.Bright() }
+	item.AwaitIcon(t, patience, "light", dbustest.Pixmap.Bright)
+	portal.Set(t, 2)
+	item.AwaitIcon(t, patience, "dark", dark)
+	portal.Set(t, 1)
+	item.AwaitIcon(t, patience, "light", dbustest.Pixmap.Bright)
+}
+
 func TestQuitFromTheMenu(t *testing.T) {
 	t.Parallel()
 	c, item := newDesk(t).launchOn(t)

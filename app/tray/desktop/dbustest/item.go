@@ -77,6 +77,27 @@ func (i *Item) Icon(t testing.TB) Pixmap {
 	return sizes[0]
 }
 
+// Bright says whether the picture is light, as one for a dark panel is: by the mean of the pixels that can be seen.
+func (p Pixmap) Bright() bool {
+	var sum, weight int
+	for i := 0; i+3 < len(p.Pixels); i += 4 { // ARGB
+		alpha := int(p.Pixels[i])
+		sum += alpha * (int(p.Pixels[i+1]) + int(p.Pixels[i+2]) + int(p.Pixels[i+3]))
+		weight += 3 * alpha
+	}
+	return weight > 0 && sum/weight > 127
+}
+
+// AwaitIcon waits for a picture of which ok is true.
+func (i *Item) AwaitIcon(t testing.TB, timeout time.Duration, what string, ok func(Pixmap) bool) {
+	t.Helper()
+	for end := time.Now().Add(timeout); !ok(i.Icon(t)); time.Sleep(10 * time.Millisecond) { // a pause between two looks
+		if time.Now().After(end) {
+			t.Fatalf("no icon within %v that is %s", timeout, what)
+		}
+	}
+}
+
 // Activate is a left click on the icon itself.
 func (i *Item) Activate(t testing.TB) {
 	t.Helper()
