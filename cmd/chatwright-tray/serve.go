@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,6 +39,11 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	abort, stopCounting := secondSignal()
 	defer stopCounting()
 	defer outliveReaders()()
+	shrinking, stopShrinking := context.WithCancel(ctx)
+	var small sync.WaitGroup
+	small.Go(func() { shrink(shrinking) })
+	defer small.Wait()
+	defer stopShrinking()
 
 	cfg := app.Config{
 		Settings: now, Paths: where, Version: version, Args: c.args, Dir: dir,
