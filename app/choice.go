@@ -285,7 +285,8 @@ func (c *choice) Delete(name string) error {
 	defer c.mu.Unlock()
 	switch name {
 	case upstream.ConfiguredName, upstream.DemoName:
-		return control.Refuse(protocol.CodeInvalidInput, fmt.Sprintf("%q is always there", name))
+		return hint.With(control.Refuse(protocol.CodeInvalidInput, fmt.Sprintf("%q is always there", name)),
+			"to send calls elsewhere: chatwright-tray upstream use NAME")
 	case c.chosen:
 		return hint.With(control.Refuse(protocol.CodeConflict, fmt.Sprintf("%q is in use", name)),
 			"use another first: chatwright-tray upstream use "+upstream.ConfiguredName)
