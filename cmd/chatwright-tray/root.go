@@ -59,7 +59,11 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
-				return withCode(exitUsage, hint.With(fmt.Errorf("no completion for %q", args), "see "+cmd.CommandPath()+" --help"))
+				err := errors.New("a shell is needed")
+				if len(args) > 0 {
+					err = fmt.Errorf("no completion for %q", args[0])
+				}
+				return withCode(exitUsage, hint.With(err, "name one of bash, zsh, fish and powershell"))
 			}
 			cmd.Args = cobra.ArbitraryArgs
 		}
@@ -102,6 +106,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("unknown command %q for %s", args[0], cmd.CommandPath())
 	way := "see " + cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = 2 // that of the root does not reach its commands
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		way = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
 	}

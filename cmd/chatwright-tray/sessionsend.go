@@ -43,6 +43,9 @@ Exit codes: 0 the model has answered, 1 it has not, or not to its end, 130 inter
 				}
 				text = strings.TrimRight(string(read), "\r\n")
 			}
+			if strings.TrimSpace(text) == "" {
+				return withCode(exitUsage, hint.With(errors.New("there is nothing to send"), "give a text, or pipe one in with -"))
+			}
 			daemon, s, err := c.session(cmd.Context(), args[0])
 			if err != nil {
 				return err

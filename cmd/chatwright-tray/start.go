@@ -73,7 +73,7 @@ tray. With flags of its own, restart starts it with these instead.`,
 // startFlags are those of a command that starts a daemon.
 func (c *cli) startFlags(cmd *cobra.Command, tray *bool) {
 	cmd.Flags().BoolVar(tray, "tray", false, "with a tray")
-	cmd.Flags().Bool("headless", true, "without a tray: the default")
+	cmd.Flags().Bool("headless", true, "without a tray")
 	cmd.MarkFlagsMutuallyExclusive("tray", "headless")
 	c.settingsFlags(cmd.Flags(), serverSetting)
 }

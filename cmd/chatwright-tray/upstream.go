@@ -15,6 +15,7 @@ import (
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream"
 )
 
 func (c *cli) upstreamCommand() *cobra.Command {
@@ -128,6 +129,10 @@ server that is there keeps its key, as long as the URL still names the same serv
   pass show llm | chatwright-tray upstream add work https://llm.example/v1 --key-stdin`,
 		Args: twoArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Before a companion is started, and before the name is part of a path.
+			if err := upstream.CheckName(args[0]); err != nil {
+				return withCode(exitUsage, err)
+			}
 			key, err := c.readKey(cmd, from)
 			if err != nil {
 				return err
@@ -165,7 +170,7 @@ func twoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 2 {
 		way += "; a key is no argument, since everybody on this machine can see those: use --ask-key, --key-stdin or --key-env"
 	}
-	return withCode(exitUsage, hint.With(fmt.Errorf("a name and a URL are needed, and nothing else; there are %d arguments", len(args)), way))
+	return withCode(exitUsage, hint.With(errors.New("a name and a URL are needed, and nothing else"), way))
 }
 
 func (c *cli) addUpstream(ctx context.Context, req protocol.PutUpstreamRequest, newModel, use, asJSON bool) error {
@@ -226,7 +231,10 @@ func (c *cli) readKey(cmd *cobra.Command, from keySource) (*string, error) {
 	case from.none:
 		return &key, nil
 	case from.env != "":
-		key = os.Getenv(from.env)
+		if key = os.Getenv(from.env); key == "" {
+			return nil, withCode(exitUsage, hint.With(fmt.Errorf("the variable %q of --key-env is not set", from.env),
+				"set and export it, or use --ask-key"))
+		}
 	case from.stdin:
 		data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxKeyInput))
 		if err != nil {
