@@ -38,7 +38,7 @@ type compiler struct {
 	dialect
 	find func(schema, name string) (*table, error)
 
-	sql        strings.Builder
+	sql        []byte
 	args       []any
 	numbers    map[string]int // of placeholders that can be used again
 	aliases    int
@@ -69,11 +69,11 @@ func newCompiler(d dialect, find func(schema, name string) (*table, error)) *com
 	return &compiler{dialect: d, find: find, numbers: map[string]int{}, collations: map[string]bool{}}
 }
 
-func (c *compiler) statement() statement { return statement{c.sql.String(), c.args} }
+func (c *compiler) statement() statement { return statement{string(c.sql), c.args} }
 
 func (c *compiler) write(parts ...string) {
 	for _, part := range parts {
-		c.sql.WriteString(part)
+		c.sql = append(c.sql, part...)
 	}
 }
 
@@ -108,9 +108,9 @@ func (c *compiler) rows(p *plan, doc *dtql.Document, most int) error {
 
 // limit is spelt alike everywhere, and there is always one: MySQL and SQLite know no offset without it.
 func (c *compiler) limit(limit, offset int64) {
-	fmt.Fprintf(&c.sql, " LIMIT %d", limit)
+	c.sql = fmt.Appendf(c.sql, " LIMIT %d", limit)
 	if offset > 0 {
-		fmt.Fprintf(&c.sql, " OFFSET %d", offset)
+		c.sql = fmt.Appendf(c.sql, " OFFSET %d", offset)
 	}
 }
 
@@ -275,20 +275,19 @@ func selected(columns []dtql.Column, expr dtql.Expr) dtql.Expr {
 
 // text is an expression by itself, and whether it can be null.
 func (c *compiler) text(s *scope, expr dtql.Expr, t datatype, path *dtql.Path) (text string, nullable bool, err error) {
-	from := c.sql.Len()
+	from := len(c.sql)
 	if err := c.expr(s, expr, t, path); err != nil {
 		return "", false, err
 	}
-	all := c.sql.String()
-	c.sql.Reset()
-	c.sql.WriteString(all[:from])
+	text = string(c.sql[from:])
+	c.sql = c.sql[:from]
 	nullable = true
 	if field, ok := expr.(dtql.Field); ok {
 		if source, column, err := s.resolve(field, path); err == nil {
 			nullable = column.nullable || source.optional
 		}
 	}
-	return all[from:], nullable, nil
+	return text, nullable, nil
 }
 
 // exists writes a query of which only matters whether it has a row.
@@ -298,14 +297,13 @@ func (c *compiler) exists(s *scope, doc *dtql.Document, path *dtql.Path) error {
 		return err
 	}
 	// Columns are looked at for their mistakes, and thrown away.
-	kept, args := c.sql.String(), len(c.args)
+	kept, args := len(c.sql), len(c.args)
 	if _, err := c.columns(inner, doc); err != nil {
 		return err
 	}
-	c.sql.Reset()
-	c.args = c.args[:args]
+	c.sql, c.args = c.sql[:kept], c.args[:args]
 	c.forget(args)
-	c.write(kept, "EXISTS (SELECT ")
+	c.write("EXISTS (SELECT ")
 	if inner.folded && len(doc.GroupBy) == 0 {
 		c.write("count(*)") // which makes one row of any number
 	} else {

@@ -15,8 +15,12 @@ type dialect interface {
 	open() (*sql.DB, error)
 	// isolation is what lets two statements of a transaction see the same data.
 	isolation() sql.IsolationLevel
-	// begin prepares a read-only transaction that has begun: no statement in it runs for longer than the timeout.
-	begin(ctx context.Context, tx *sql.Tx) error
+	// begin prepares a read-only transaction that has begun on conn: no statement in it runs for longer than the timeout.
+	begin(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error
+	// overflow is what keeps answers from being longer than anybody reads; nil where the engine itself does.
+	overflow() *dam
+	// textAsBytes says that the driver gives texts and numbers as bytes. Else bytes are binary, whatever the column is.
+	textAsBytes() bool
 	// describe finds a table or view; nil when there is none of exactly that name. schema "" is where the engine looks first.
 	describe(ctx context.Context, tx *sql.Tx, schema, name string) (*table, error)
 	// tables lists what describe would find in a schema, for nearest.

@@ -109,7 +109,7 @@ func isDocument(err error) bool {
 }
 
 // errChanged says that what was read may be neither what was there before nor what is there now.
-var errChanged = errors.New("the file changed while it was read")
+var errChanged = errors.New("the data changed while it was read")
 
 // attempt reports whether it went by what a table was like a moment ago.
 func (h *holder) attempt(ctx context.Context, use func(context.Context, *session) error) (remembered bool, err error) {
@@ -130,11 +130,15 @@ func (h *holder) attempt(ctx context.Context, use func(context.Context, *session
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := h.dialect.begin(ctx, tx); err != nil {
+	if err := h.dialect.begin(ctx, conn, tx); err != nil {
 		return false, err
 	}
 	s := &session{holder: h, tx: tx, dialect: h.dialect}
+	broken := h.dialect.overflow().count()
 	if err := use(ctx, s); err != nil {
+		if h.dialect.overflow().overflowed(err, broken) {
+			err = errTooLarge
+		}
 		return s.remembered, err
 	}
 	h.mu.Lock()
@@ -191,6 +195,8 @@ func (h *holder) explain(ctx context.Context, err error) error {
 		return &Error{h.name, "the query was given up", ctx.Err()}
 	case unreachable, h.dialect.lost(err):
 		return h.unreachable(err.Error())
+	case sqliteCode(err) == codeTooBig:
+		return &Error{h.name, errTooLarge.Error(), nil}
 	case h.dialect.timedOut(err), errors.Is(err, context.DeadlineExceeded):
 		return &Error{h.name, fmt.Sprintf("the query took longer than %s and was ended", h.timeout), ErrTimeout}
 	}

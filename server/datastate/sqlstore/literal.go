@@ -167,6 +167,7 @@ func coerceNumber(n json.Number, t datatype) (any, datatype, error) {
 
 var (
 	uuidText    = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	wholeForm   = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 	decimalForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 )
 
@@ -175,7 +176,9 @@ func coerceText(text string, t datatype) (any, datatype, error) {
 		return nil, t, fmt.Errorf("a text with a zero byte cannot be compared on all databases")
 	}
 	switch t.kind {
-	case kindText, kindAny:
+	case kindText:
+		return text, t, nil
+	case kindAny:
 		return text, datatype{kind: kindText}, nil
 	case kindDecimal: // rows show decimals as text, and what they show can be asked for
 		if decimalForm.MatchString(text) {

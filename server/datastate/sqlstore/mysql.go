@@ -6,9 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -19,6 +21,8 @@ import (
 type mysqlDialect struct {
 	config  *mysql.Config
 	timeout time.Duration
+	dam     *dam
+	schemas atomic.Uint64 // how often version was asked
 }
 
 // newMySQL translates a URL, whose parameters are "socket", the path of a Unix socket, and "tls" as the driver has it.
@@ -53,7 +57,9 @@ func newMySQL(u *url.URL, connect, statement time.Duration) (*mysqlDialect, erro
 	config.Timeout = connect
 	config.ReadTimeout = statement + connect // a server that is gone without a word
 	config.Logger = &mysql.NopLogger{}       // its errors come back as errors
-	return &mysqlDialect{config, statement}, nil
+	d := &mysqlDialect{config: config, timeout: statement, dam: &dam{}}
+	config.DialFunc = d.dam.around((&net.Dialer{Timeout: connect}).DialContext)
+	return d, nil
 }
 
 func (d *mysqlDialect) open() (*sql.DB, error) {
@@ -116,9 +122,17 @@ func serverVersion(ctx context.Context, conn driver.Conn) (string, error) {
 	return fmt.Sprintf("%s", row[0]), nil
 }
 
-func (*mysqlDialect) begin(context.Context, *sql.Tx) error { return nil } // the connection is prepared
+func (*mysqlDialect) begin(context.Context, *sql.Conn, *sql.Tx) error { return nil } // the connection is prepared
 
-func (*mysqlDialect) version(context.Context, *sql.Tx) (string, error) { return "", nil } // begin was a question
+// version is another one each time: MySQL says nothing of a column whose type was changed, it converts what the column is
+// compared with, and 'abc' is 0.
+func (d *mysqlDialect) version(context.Context, *sql.Tx) (string, error) {
+	return strconv.FormatUint(d.schemas.Add(1), 10), nil
+}
+
+func (d *mysqlDialect) overflow() *dam { return d.dam }
+
+func (*mysqlDialect) textAsBytes() bool { return true }
 
 func (*mysqlDialect) changed() (bool, error) { return false, nil }
 

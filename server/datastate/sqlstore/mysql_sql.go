@@ -41,9 +41,7 @@ func (*mysqlDialect) bind(v any, t datatype) (string, any) {
 
 func (*mysqlDialect) operand(column string, t datatype) string {
 	switch {
-	case t.kind == kindBool:
-		return "(" + column + " <> 0)"
-	case t.native == bits:
+	case t.kind == kindBool, t.native == bits:
 		return "(" + column + " + 0)"
 	}
 	return column
@@ -51,7 +49,7 @@ func (*mysqlDialect) operand(column string, t datatype) string {
 
 func (*mysqlDialect) output(column string, t datatype) string {
 	switch {
-	case t.native == bits, t.kind == kindBool:
+	case t.kind == kindBool, t.native == bits:
 		return "(" + column + " + 0)"
 	case t.native == "geometry", t.native == "point", t.native == "polygon", t.native == "linestring":
 		return "ST_AsText(" + column + ")"

@@ -2,9 +2,10 @@ package sqlstore
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -15,14 +16,6 @@ import (
 func normal(v any, t datatype) (any, error) {
 	if v == nil {
 		return nil, nil
-	}
-	if t.kind == kindBinary {
-		if data, ok := v.([]byte); ok {
-			return BinaryMarker + base64.StdEncoding.EncodeToString(data), nil
-		}
-	}
-	if data, ok := v.([]byte); ok && t.kind != kindAny {
-		v = string(data)
 	}
 	switch t.kind {
 	case kindBool:
@@ -48,8 +41,6 @@ func normal(v any, t datatype) (any, error) {
 // normalAny goes by the value: SQLite keeps values of any type in columns of any type.
 func normalAny(v any, t datatype) any {
 	switch v := v.(type) {
-	case []byte:
-		return BinaryMarker + base64.StdEncoding.EncodeToString(v)
 	case string:
 		return strings.ToValidUTF8(v, "\ufffd")
 	case float64, float32:
@@ -66,12 +57,15 @@ func normalBool(v any) any {
 	switch v := v.(type) {
 	case bool:
 		return v
-	case int64:
-		return v != 0
-	case uint64:
-		return v != 0
+	case int64: // of a number that is neither nobody knows what it is meant to be: it stays one, and equals neither
+		if v == 0 || v == 1 {
+			return v == 1
+		}
 	case float64:
-		return v != 0
+		if v == 0 || v == 1 {
+			return v == 1
+		}
+		return normalFloat(v, datatype{})
 	case string: // of BIT(1), of text protocols, of SQLite's free columns
 		switch strings.ToLower(v) {
 		case "\x00", "0", "f", "false":
@@ -89,7 +83,7 @@ var errOverflow = fmt.Errorf("integer overflow: the result of a calculation is o
 func normalInt(v any) (any, error) {
 	switch v := v.(type) {
 	case string:
-		if _, err := strconv.ParseInt(v, 10, 64); err == nil || isDigits(strings.TrimPrefix(v, "-")) {
+		if wholeForm.MatchString(v) {
 			return json.Number(v), nil
 		}
 	case float64:
@@ -158,6 +152,16 @@ func jsonFloat(f float64, bits int) string {
 	return strconv.FormatFloat(f, 'g', -1, bits)
 }
 
+// decimalDigits is how many digits of a decimal a double keeps.
+const decimalDigits = 15
+
+// sameDigits reports whether two spellings are the same number to decimalDigits.
+func sameDigits(a, b string) bool {
+	f, _ := strconv.ParseFloat(a, 64)
+	g, _ := strconv.ParseFloat(b, 64)
+	return strconv.FormatFloat(f, 'g', decimalDigits, 64) == strconv.FormatFloat(g, 'g', decimalDigits, 64)
+}
+
 func normalDecimal(v any, scale int) any {
 	switch v := v.(type) {
 	case string:
@@ -170,6 +174,9 @@ func normalDecimal(v any, scale int) any {
 		return text
 	case float64: // of SQLite, which has no decimals
 		text := strconv.FormatFloat(v, 'f', scale, 64)
+		if sure := strconv.FormatFloat(v, 'g', decimalDigits, 64); scale >= 0 && !sameDigits(text, sure) {
+			text = strconv.FormatFloat(v, 'f', unknownScale, 64) // more digits than its type allows, which SQLite does not mind
+		}
 		if strings.Trim(text, "-0.") == "" { // zero has no sign as a decimal
 			text = strings.TrimPrefix(text, "-")
 		}
@@ -187,7 +194,10 @@ func normalJSON(v any) any {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.UseNumber()
 	var value any
-	if err := dec.Decode(&value); err != nil || dec.More() {
+	if err := dec.Decode(&value); err != nil {
+		return normalAny(v, datatype{})
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return normalAny(v, datatype{})
 	}
 	return value

@@ -17,6 +17,7 @@ import (
 type postgresDialect struct {
 	config  *pgx.ConnConfig
 	timeout time.Duration
+	dam     *dam
 }
 
 func newPostgres(dsn string, connect, statement time.Duration) (*postgresDialect, error) {
@@ -30,7 +31,12 @@ func newPostgres(dsn string, connect, statement time.Duration) (*postgresDialect
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "chatwright-tray"
 	}
-	return &postgresDialect{config, statement}, nil
+	// Without it both sides would speak the encoding of the database, which nobody here reads.
+	config.RuntimeParams["client_encoding"] = "UTF8"
+	d := &postgresDialect{config, statement, &dam{}}
+	config.DialFunc = pgconn.DialFunc(d.dam.around(dialer(config.DialFunc)))
+	config.BuildFrontend = d.dam.frontend
+	return d, nil
 }
 
 func (d *postgresDialect) open() (*sql.DB, error) {
@@ -41,13 +47,17 @@ func (d *postgresDialect) open() (*sql.DB, error) {
 }
 
 // begin says it again for this transaction, since a pooler may have put it on a connection that knows nothing.
-func (d *postgresDialect) begin(ctx context.Context, tx *sql.Tx) error {
+func (d *postgresDialect) begin(ctx context.Context, _ *sql.Conn, tx *sql.Tx) error {
 	ms := strconv.FormatInt(d.timeout.Milliseconds(), 10)
 	_, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = "+ms+"; SET LOCAL lock_timeout = "+ms+"; SET LOCAL TimeZone = 'UTC'")
 	return err
 }
 
 func (*postgresDialect) version(context.Context, *sql.Tx) (string, error) { return "", nil } // begin was a question
+
+func (d *postgresDialect) overflow() *dam { return d.dam }
+
+func (*postgresDialect) textAsBytes() bool { return false }
 
 func (*postgresDialect) changed() (bool, error) { return false, nil }
 
@@ -107,6 +117,8 @@ func (d *postgresDialect) describe(ctx context.Context, tx *sql.Tx, schema, name
 const (
 	asText = "as text" // enums, and texts that are padded
 	asJSON = "as JSON" // arrays and composites
+	// caseless texts are of an extension, which can be in any schema.
+	caseless = "citext"
 )
 
 func postgresType(name, typtype, category string, modifier int) datatype {
@@ -131,8 +143,10 @@ func postgresType(name, typtype, category string, modifier int) datatype {
 			scale = (modifier - 4) & 0x7ff
 		}
 		return datatype{kind: kindDecimal, scale: scale}
-	case "text", "varchar", "citext":
+	case "text", "varchar":
 		return datatype{kind: kindText}
+	case "citext": // a literal that is not one too would be compared as text is
+		return datatype{kind: kindText, native: caseless}
 	case "bpchar", "name", "char":
 		return datatype{kind: kindText, native: asText}
 	case "timestamp":
@@ -185,6 +199,9 @@ func (*postgresDialect) bind(v any, t datatype) (string, any) {
 		return "%s::time", v
 	case kindUUID:
 		return "%s::uuid", v
+	}
+	if t.native == caseless {
+		return "%s::citext", v
 	}
 	return "%s::text", v
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"fmt"
 	"sync"
 	"time"
@@ -18,9 +19,6 @@ type session struct {
 	dialect
 	remembered bool // a table is what it was a moment ago
 }
-
-// maxBytes bounds what the rows of one query may hold together.
-const maxBytes = 16 << 20
 
 // run compiles and runs a document. The rows and their number are of one and the same state of the database.
 func (s *session) run(ctx context.Context, doc *dtql.Document, most int) (datastate.Result, error) {
@@ -44,6 +42,9 @@ func (s *session) run(ctx context.Context, doc *dtql.Document, most int) (datast
 	result.Rows = rows[:most]
 	if result.Total, err = s.count(ctx, p, doc); err != nil {
 		return datastate.Result{}, err
+	}
+	if result.Total < len(rows) { // an engine of MySQL without transactions, or a foreign table
+		return datastate.Result{}, errChanged
 	}
 	return result, nil
 }
@@ -81,16 +82,27 @@ func (s *session) rows(ctx context.Context, p *plan) ([]datastate.Row, error) {
 		row := make(datastate.Row, len(values))
 		for i, column := range p.columns {
 			size += sizeOf(values[i])
-			if row[column.name], err = normal(values[i], column.datatype); err != nil {
+			if row[column.name], err = s.normal(values[i], column.datatype); err != nil {
 				return nil, fmt.Errorf("column %q: %w", clip(column.name), err)
 			}
 		}
 		if size > maxBytes {
-			return nil, fmt.Errorf("the rows are over %d MiB together: choose fewer columns, or narrow the query", maxBytes>>20)
+			return nil, errTooLarge
 		}
 		list = append(list, row)
 	}
 	return list, rows.Err()
+}
+
+// normal is what a row holds of a driver's value.
+func (s *session) normal(v any, t datatype) (any, error) {
+	if data, ok := v.([]byte); ok {
+		if s.textAsBytes() && t.kind != kindBinary {
+			return normal(string(data), t)
+		}
+		return BinaryMarker + base64.StdEncoding.EncodeToString(data), nil
+	}
+	return normal(v, t)
 }
 
 func sizeOf(v any) int {

@@ -56,8 +56,15 @@ func (c *sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return c.driver.Open(c.uri)
 }
 
-// begin has nothing to do: the context ends a statement that takes too long.
-func (*sqliteDialect) begin(context.Context, *sql.Tx) error { return nil }
+// begin bounds a value; the context ends a statement that takes too long.
+func (*sqliteDialect) begin(_ context.Context, conn *sql.Conn, _ *sql.Tx) error {
+	_, err := sqlite.Limit(conn, limitLength, maxBytes)
+	return err
+}
+
+func (*sqliteDialect) overflow() *dam { return nil }
+
+func (*sqliteDialect) textAsBytes() bool { return false }
 
 func (*sqliteDialect) version(ctx context.Context, tx *sql.Tx) (string, error) {
 	var version string
@@ -107,6 +114,12 @@ func (*sqliteDialect) describe(ctx context.Context, tx *sql.Tx, schema, name str
 	return found, rows.Err()
 }
 
+// likeNumber is a column that is meant for text, and where SQLite would make numbers of texts that look like one.
+const likeNumber = "numeric"
+
+// limitLength names the limit of the bytes of a value.
+const limitLength = 0
+
 // sqliteType goes by the rules of SQLite for a declared type, after the names that other databases have.
 func sqliteType(declared string) datatype {
 	declared = strings.ToUpper(declared)
@@ -133,8 +146,10 @@ func sqliteType(declared string) datatype {
 		return datatype{kind: kindJSON}
 	case has("INT"):
 		return datatype{kind: kindInt}
-	case has("CHAR", "CLOB", "TEXT", "UUID"):
+	case has("CHAR", "CLOB", "TEXT"):
 		return datatype{kind: kindText}
+	case has("UUID"):
+		return datatype{kind: kindText, native: likeNumber}
 	case has("BLOB", "BINARY"):
 		return datatype{kind: kindBinary}
 	case has("REAL", "FLOAT", "DOUBLE"):
@@ -186,12 +201,17 @@ func (*sqliteDialect) bind(v any, t datatype) (string, any) {
 
 func (*sqliteDialect) operand(column string, t datatype) string {
 	switch t.kind {
-	case kindBool:
-		return "(" + column + " <> 0)"
+	case kindBool: // as rows show it
+		return "CASE typeof(" + column + ") WHEN 'text' THEN CASE lower(" + column + ")" +
+			" WHEN 'true' THEN 1 WHEN 't' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN 'f' THEN 0 WHEN '0' THEN 0 ELSE " + column + " END ELSE " + column + " END"
 	case kindTime:
 		return timeFunction + "(" + column + ")"
 	case kindDate:
 		return dateFunction + "(" + column + ")"
+	case kindAny, kindText:
+		if t.kind == kindAny || t.native == likeNumber {
+			return "+" + column // without an affinity, for which '5 ' would be 5
+		}
 	}
 	return column
 }

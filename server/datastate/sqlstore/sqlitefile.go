@@ -24,6 +24,7 @@ const (
 	codeReadOnly  = 8
 	codeInterrupt = 9
 	codeCantOpen  = 14
+	codeTooBig    = 18
 )
 
 // sqliteCode is the result code of an error of SQLite, without its refinement; 0 for other errors.

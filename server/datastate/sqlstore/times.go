@@ -61,8 +61,6 @@ func asTime(v any) (time.Time, bool) {
 		return v.UTC(), true
 	case string:
 		return parseTime(v)
-	case []byte:
-		return parseTime(string(v))
 	case int64:
 		return unixTime(float64(v))
 	case float64:

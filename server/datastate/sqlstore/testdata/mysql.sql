@@ -15,7 +15,7 @@ SELECT t0.`id`, t0.`list_id`, t0.`name`, t0.`n` FROM `data`.`items` AS t0 ORDER 
 SELECT count(*) FROM `data`.`items` AS t0
 
 -- every kind of literal
-SELECT t0.`id` FROM `data`.`lists` AS t0 WHERE ((t0.`id` = ?) OR (t0.`id` > CAST(? AS DECIMAL(2,1))) OR (t0.`price` = CAST(? AS DECIMAL(4,2))) OR (t0.`ratio` < ?) OR (t0.`single` = ?) OR ((t0.`done` <> 0) = ?) OR (t0.`made` >= CAST(? AS DATETIME(6))) OR (t0.`due` = CAST(? AS DATE)) OR (t0.`rings` = CAST(? AS TIME(6))) OR (t0.`raw` = UNHEX(?))) ORDER BY t0.`id` LIMIT 21
+SELECT t0.`id` FROM `data`.`lists` AS t0 WHERE ((t0.`id` = ?) OR (t0.`id` > CAST(? AS DECIMAL(2,1))) OR (t0.`price` = CAST(? AS DECIMAL(4,2))) OR (t0.`ratio` < ?) OR (t0.`single` = ?) OR ((t0.`done` + 0) = ?) OR (t0.`made` >= CAST(? AS DATETIME(6))) OR (t0.`due` = CAST(? AS DATE)) OR (t0.`rings` = CAST(? AS TIME(6))) OR (t0.`raw` = UNHEX(?))) ORDER BY t0.`id` LIMIT 21
   1: int64 5
   2: string 1.5
   3: string 12.50
@@ -26,7 +26,7 @@ SELECT t0.`id` FROM `data`.`lists` AS t0 WHERE ((t0.`id` = ?) OR (t0.`id` > CAST
   8: string 2026-01-02
   9: string 10:30:00
   10: string 00ff
-SELECT count(*) FROM `data`.`lists` AS t0 WHERE ((t0.`id` = ?) OR (t0.`id` > CAST(? AS DECIMAL(2,1))) OR (t0.`price` = CAST(? AS DECIMAL(4,2))) OR (t0.`ratio` < ?) OR (t0.`single` = ?) OR ((t0.`done` <> 0) = ?) OR (t0.`made` >= CAST(? AS DATETIME(6))) OR (t0.`due` = CAST(? AS DATE)) OR (t0.`rings` = CAST(? AS TIME(6))) OR (t0.`raw` = UNHEX(?)))
+SELECT count(*) FROM `data`.`lists` AS t0 WHERE ((t0.`id` = ?) OR (t0.`id` > CAST(? AS DECIMAL(2,1))) OR (t0.`price` = CAST(? AS DECIMAL(4,2))) OR (t0.`ratio` < ?) OR (t0.`single` = ?) OR ((t0.`done` + 0) = ?) OR (t0.`made` >= CAST(? AS DATETIME(6))) OR (t0.`due` = CAST(? AS DATE)) OR (t0.`rings` = CAST(? AS TIME(6))) OR (t0.`raw` = UNHEX(?)))
 
 -- nulls
 SELECT t0.`id` FROM `data`.`lists` AS t0 WHERE ((t0.`status` IS NULL) AND (t0.`made` IS NOT NULL) AND (1 = 0)) ORDER BY t0.`status`, t0.`price` DESC, t0.`title` DESC, t0.`id` LIMIT 21

@@ -14,7 +14,7 @@ SELECT t0."id", t0."list_id", t0."name", t0."n" FROM "main"."items" AS t0 ORDER 
 SELECT count(*) FROM "main"."items" AS t0
 
 -- every kind of literal
-SELECT t0."id" FROM "main"."lists" AS t0 WHERE ((t0."id" = ?1) OR (t0."id" > ?2) OR (t0."price" = ?3) OR (t0."ratio" < ?4) OR (t0."single" = ?5) OR ((t0."done" <> 0) = ?6) OR (chatwright_time(t0."made") >= ?7) OR (chatwright_date(t0."due") = ?8) OR (t0."rings" = ?9) OR (t0."raw" = ?10)) ORDER BY t0."id" LIMIT 21
+SELECT t0."id" FROM "main"."lists" AS t0 WHERE ((t0."id" = ?1) OR (t0."id" > ?2) OR (t0."price" = ?3) OR (t0."ratio" < ?4) OR (t0."single" = ?5) OR (CASE typeof(t0."done") WHEN 'text' THEN CASE lower(t0."done") WHEN 'true' THEN 1 WHEN 't' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN 'f' THEN 0 WHEN '0' THEN 0 ELSE t0."done" END ELSE t0."done" END = ?6) OR (chatwright_time(t0."made") >= ?7) OR (chatwright_date(t0."due") = ?8) OR (t0."rings" = ?9) OR (t0."raw" = ?10)) ORDER BY t0."id" LIMIT 21
   1: int64 5
   2: float64 1.5
   3: float64 12.5
@@ -25,7 +25,7 @@ SELECT t0."id" FROM "main"."lists" AS t0 WHERE ((t0."id" = ?1) OR (t0."id" > ?2)
   8: string 2026-01-02
   9: string 10:30:00
   10: []uint8 [0 255]
-SELECT count(*) FROM "main"."lists" AS t0 WHERE ((t0."id" = ?1) OR (t0."id" > ?2) OR (t0."price" = ?3) OR (t0."ratio" < ?4) OR (t0."single" = ?5) OR ((t0."done" <> 0) = ?6) OR (chatwright_time(t0."made") >= ?7) OR (chatwright_date(t0."due") = ?8) OR (t0."rings" = ?9) OR (t0."raw" = ?10))
+SELECT count(*) FROM "main"."lists" AS t0 WHERE ((t0."id" = ?1) OR (t0."id" > ?2) OR (t0."price" = ?3) OR (t0."ratio" < ?4) OR (t0."single" = ?5) OR (CASE typeof(t0."done") WHEN 'text' THEN CASE lower(t0."done") WHEN 'true' THEN 1 WHEN 't' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN 'f' THEN 0 WHEN '0' THEN 0 ELSE t0."done" END ELSE t0."done" END = ?6) OR (chatwright_time(t0."made") >= ?7) OR (chatwright_date(t0."due") = ?8) OR (t0."rings" = ?9) OR (t0."raw" = ?10))
 
 -- nulls
 SELECT t0."id" FROM "main"."lists" AS t0 WHERE ((t0."status" IS NULL) AND (t0."made" IS NOT NULL) AND (1 = 0)) ORDER BY t0."status", t0."price" DESC, t0."title" DESC, t0."id" LIMIT 21
