@@ -3,6 +3,7 @@ package datastate
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // RedactedValue stands where a redacted field's value was; the field itself stays visible.
@@ -108,7 +109,7 @@ func (s fieldSet) row(row Row) Row {
 
 // field returns a copy of the value of the field name, as evidence may show it.
 func (s fieldSet) field(name string, value any) any {
-	if s[name] {
+	if s[name] || s[name[strings.LastIndexByte(name, '.')+1:]] { // of two columns called alike one is source.column
 		return RedactedValue
 	}
 	value = plain(value)

@@ -327,3 +327,14 @@ func TestGateCommitsOnlyWhenAllPass(t *testing.T) {
 		})
 	}
 }
+
+// Of two columns that are called alike one is source.column: redacting their name hides both.
+func TestRedactHidesTheColumnOfEverySource(t *testing.T) {
+	rows := []datastate.Row{{"token": "t1", "other.token": "t2", "token.other": "kept"}}
+	e, err := datastate.NewRunner(rowsOf{}, datastate.Handles{"db": rows}, datastate.Limits{}).Run(t.Context(), datastate.Checkpoint,
+		datastate.Assertion{Query: datastate.Query{DTQL: "q"}, Redact: []string{"token"}})
+	want := datastate.Row{"token": datastate.RedactedValue, "other.token": datastate.RedactedValue, "token.other": "kept"}
+	if err != nil || !datastate.Equal(e.Preview[0], want) {
+		t.Errorf("got %v and %v, want %v", e.Preview, err, want)
+	}
+}

@@ -13,6 +13,8 @@
 // the text BinaryMarker and base64, JSON columns, arrays and composites nested maps and lists, UUIDs lower-case text.
 // SQLite has types for none of these: there the declared type of the column counts, DECIMAL(10,2) gives two digits, and
 // a number in a time column is seconds since 1970.
+// What a column holds against its type is shown as what it is and found as what is shown: bytes as binary, more digits than
+// a decimal has, and in a boolean column, TINYINT(1) too, any number but 0 and 1 as that number.
 //
 // # Where engines disagree
 //
@@ -28,6 +30,7 @@
 //     the same rows. Without a primary key, and with a limit or more rows than are read, which rows these are is for the
 //     database to decide.
 //   - All rows of a group have to agree on what is selected of it.
+//   - A row that the rights of the DSN's user hide, such as by row security, is not there.
 //   - Texts are compared by the collation of the database, which the result names where it is known: MySQL's usual ones
 //     ignore case.
 //   - Of two columns of a wildcard that are called alike the later one is source.column.

@@ -146,6 +146,9 @@ func coerceNumber(n json.Number, t datatype) (any, datatype, error) {
 			return i, datatype{kind: kindInt}, nil
 		}
 		d, err := plainDecimal(n)
+		if f, _ := strconv.ParseFloat(d.text, 64); err == nil && t.kind == kindInt && d.scale > 0 && f == math.Trunc(f) {
+			err = tooManyDigits(n) // to SQLite it would be a whole number
+		}
 		return d, datatype{kind: kindDecimal, scale: d.scale}, err
 	case kindFloat:
 		f, err := strconv.ParseFloat(string(n), 64)

@@ -44,6 +44,8 @@ func TestSQLiteValueIsNotTakenForAnother(t *testing.T) {
 		{"a UUID that SQLite took for a number", ids(`{op: ==, left: {field: key}, right: {value: '5 '}}`), `[]`},
 		{"no text is not null", ids(`{op: ==, left: {field: loose}, right: {value: ''}}`), `[{"id":3}]`},
 		{"null is not no text", ids(`{isNull: {field: loose}}`), `[{"id":4}]`},
+		{"a fraction that a double loses", ids(`{op: ==, left: {field: n}, right: {value: 9007199254740993.5}}`),
+			`error: where.right: the number 9007199254740993.5 has more digits than databases compare (65, 30 of them after the point)`},
 		{"digits in a view are text", `{from: {name: seen}, columns: [{field: code}]}`, `[{"code":"007"}]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
