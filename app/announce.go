@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"chatwright.dev/tray/app/instance"
+	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/protocol"
 )
@@ -53,7 +54,7 @@ func (a *app) writeDiscovery(status protocol.Status) error {
 	return instance.WriteDiscovery(a.cfg.Paths.Discovery, protocol.Discovery{
 		InstanceID: a.instanceID, PID: os.Getpid(), StartedAt: a.startedAt, Version: a.cfg.Version,
 		Protocol: protocol.Version, Addr: status.Addr, Socket: a.control.Addr(),
-		Args: a.cfg.Args, Dir: a.cfg.Dir,
+		Args: settings.WithoutSecrets(a.cfg.Args), Dir: a.cfg.Dir,
 	})
 }
 

@@ -116,6 +116,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 func (a *app) controlConfig() control.Config {
 	cfg := control.Config{
 		SocketPath: a.cfg.Paths.Socket, Version: a.cfg.Version, InstanceID: a.instanceID,
+		Launch: &protocol.Launch{Args: a.cfg.Args, Dir: a.cfg.Dir},
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
 		Manager: a.sessions, Build: a.buildSession, MaxSessions: a.cfg.Settings.MaxSessions,
 		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },

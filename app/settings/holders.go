@@ -75,6 +75,25 @@ func (s Settings) Visible() (names []string) {
 	return names
 }
 
+// WithoutSecrets are the arguments of a process with the passwords taken out of them. A DSN that holds one is left out whole:
+// of a part of it nobody could say that it is none.
+func WithoutSecrets(args []string) []string {
+	const flag = "--datastate"
+	clean := slices.Clone(args)
+	for i, arg := range clean {
+		prefix, text := "", arg
+		if rest, ok := strings.CutPrefix(arg, flag+"="); ok {
+			prefix, text = flag+"=", rest
+		} else if i == 0 || args[i-1] != flag {
+			continue
+		}
+		if name, dsn, ok := strings.Cut(text, "="); ok && sqlstore.HasSecret(dsn) {
+			clean[i] = prefix + name + "=***"
+		}
+	}
+	return clean
+}
+
 // addHolders adds up what the sources say: of two that name the same holder the stronger one counts.
 func (e entry) addHolders(s *Settings, in Input, file map[string]value) error {
 	s.Datastate = map[string]Holder{}

@@ -111,3 +111,18 @@ func TestPasswordsAmongTheArgumentsAreFound(t *testing.T) {
 		t.Errorf("got %v, want a and d", names)
 	}
 }
+
+// What is kept in a file about the arguments of a process has no password in it, in whichever way the flag is written.
+func TestArgumentsAreKeptWithoutTheirPasswords(t *testing.T) {
+	args := []string{"--headless", "--datastate=a=postgres://u:" + secret + "@h/d", "--datastate", "b=mysql://u:" + secret + "@h/d",
+		"--datastate=c=sqlite:shop.db", "--datastate", "d=postgres://u@h/d?sslpassword=" + secret, "--addr", "127.0.0.1:0"}
+	given := slices.Clone(args)
+	want := []string{"--headless", "--datastate=a=***", "--datastate", "b=***",
+		"--datastate=c=sqlite:shop.db", "--datastate", "d=***", "--addr", "127.0.0.1:0"}
+	if got := settings.WithoutSecrets(args); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if !slices.Equal(args, given) {
+		t.Errorf("the arguments themselves became %q", args)
+	}
+}

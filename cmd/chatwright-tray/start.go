@@ -107,8 +107,15 @@ func (c *cli) planBefore(ctx context.Context) (plan, bool) {
 	if err != nil {
 		return plan{}, false
 	}
-	_, found, err := instance.Running(ctx, where)
-	if err != nil || found.Dir == "" {
+	daemon, announced, err := instance.Running(ctx, where)
+	if err != nil {
+		return plan{}, false
+	}
+	found, err := daemon.Launch(ctx)
+	if err != nil { // it is older than this question, and announced everything
+		found = protocol.Launch{Args: announced.Args, Dir: announced.Dir}
+	}
+	if found.Dir == "" {
 		return plan{}, false
 	}
 	if _, err := os.Stat(found.Dir); err != nil {

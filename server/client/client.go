@@ -100,6 +100,13 @@ func (c *Client) Status(ctx context.Context) (protocol.Status, error) {
 	return s, err
 }
 
+// Launch asks how the daemon was started. The arguments may hold passwords.
+func (c *Client) Launch(ctx context.Context) (protocol.Launch, error) {
+	var l protocol.Launch
+	err := c.get(ctx, "/v1/launch", &l)
+	return l, err
+}
+
 // Calls asks for the calls that ended after the cursor, at most limit of them; limit 0 leaves it to the daemon.
 func (c *Client) Calls(ctx context.Context, after uint64, limit int) (protocol.CallsPage, error) {
 	query := url.Values{"after": {strconv.FormatUint(after, 10)}}

@@ -4,6 +4,7 @@
 //
 //	GET  /health              {"status":"ok"}
 //	GET  /version             protocol.VersionInfo
+//	GET  /v1/launch           protocol.Launch: how the daemon was started
 //	GET  /v1/status           protocol.Status
 //	GET  /v1/status/events    the same as server-sent events, newest wins
 //	GET  /v1/calls            protocol.CallsPage; ?after=&limit=
@@ -100,6 +101,9 @@ type Config struct {
 	Status *watch.Value[protocol.Status]
 	// Calls answers GET /v1/calls. Nil: an empty page.
 	Calls func(after uint64, limit int) protocol.CallsPage
+	// Launch answers GET /v1/launch. Its arguments may hold passwords, which stay between programs of one user. Nil: the
+	// route answers 404.
+	Launch *protocol.Launch
 	// History answers GET /v1/history. Nil: the route answers 404.
 	History func(ctx context.Context, q protocol.HistoryQuery) (protocol.HistoryPage, error)
 	// Shutdown is called once the 202 is on its way. It must return at once; a nil grace means the daemon's own. Nil:

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
@@ -372,4 +374,14 @@ func TestOnlyOurOwnFaultsAreLoggedAndNeverABody(t *testing.T) {
 	if got, want := log.String(), "POST /v1/open: no browser\n"; got != want {
 		t.Errorf("log: got %q, want %q", got, want)
 	}
+}
+
+func TestLaunchSaysHowTheDaemonWasStarted(t *testing.T) {
+	want := protocol.Launch{Args: []string{"--headless", "--datastate=shop=sqlite:shop.db"}, Dir: "/home"}
+	d := start(t, control.Config{Launch: &want})
+	got, err := client.New(d.path).Launch(t.Context())
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+	wantError(t, start(t, control.Config{}).do(t, http.MethodGet, "/v1/launch", ""), 404, protocol.CodeNotFound, "this daemon does not say how it was started")
 }

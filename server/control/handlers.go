@@ -82,6 +82,14 @@ func limitOf(query url.Values, otherwise int) (int, error) {
 	return limit, nil
 }
 
+func (s *Server) launch(w http.ResponseWriter, _ *http.Request) error {
+	if s.cfg.Launch == nil {
+		return refusal{protocol.CodeNotFound, "this daemon does not say how it was started"}
+	}
+	httpx.WriteJSON(w, http.StatusOK, s.cfg.Launch)
+	return nil
+}
+
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.History == nil {
 		return refusal{protocol.CodeNotFound, "this daemon keeps no history"}

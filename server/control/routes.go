@@ -34,6 +34,7 @@ func (s *Server) table() map[string]route {
 		"/v1/status/events":  {do: map[string]handler{http.MethodGet: s.statusEvents}, stream: true},
 		"/v1/calls":          get(s.calls),
 		"/v1/history":        get(s.history),
+		"/v1/launch":         get(s.launch),
 		"/v1/shutdown":       post(s.shutdown),
 		"/v1/open":           post(s.open),
 		"/v1/server/start":   post(s.serverAction(protocol.ServerStart)),

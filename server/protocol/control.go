@@ -24,9 +24,16 @@ type Discovery struct {
 	Addr       string    `json:"addr"`
 	Socket     string    `json:"socket"`
 
-	// Args and Dir are how the daemon was started, without its program's name, so that a restart can do the same.
+	// Args and Dir are how the daemon was started, without its program's name. Passwords are left out of a file that is
+	// kept: who starts another like it asks for the Launch.
 	Args []string `json:"args,omitempty"`
 	Dir  string   `json:"dir,omitempty"`
+}
+
+// Launch is the answer of GET /v1/launch: how the daemon was started, whole, so that a restart can do the same.
+type Launch struct {
+	Args []string `json:"args"`
+	Dir  string   `json:"dir"`
 }
 
 // ShutdownRequest is the body of POST /v1/shutdown. InstanceID must be that of the daemon that is asked.
