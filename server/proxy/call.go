@@ -145,6 +145,9 @@ func (c *call) answer(answer *http.Response) error {
 		return errNoStatus
 	}
 	if c.keyed {
+		if err := unpack(answer); err != nil {
+			return err
+		}
 		maskKey(answer, c.target.APIKey)
 	}
 	c.cleanAnswer(answer.Header)

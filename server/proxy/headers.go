@@ -21,7 +21,8 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	}
 	if c.target.APIKey != "" && h.Get("Authorization") == "" {
 		h.Set("Authorization", "Bearer "+c.target.APIKey)
-		h.Del("Accept-Encoding") // in a compressed answer maskKey would see nothing
+		// In a compressed answer maskKey would see nothing, and who says nothing accepts any coding.
+		h.Set("Accept-Encoding", "identity")
 		c.keyed = true
 	}
 	if c.request == nil {
@@ -41,7 +42,7 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	} else {
 		out.Body = c.body.reader(out.Body)
 	}
-	if c.body.asks != nil {
+	if c.body.asks != nil && !c.keyed {
 		h.Del("Accept-Encoding") // who accepts a coding accepts none as well; see askForUsage
 	}
 }

@@ -74,6 +74,9 @@ func (c *call) explain(err error) failure {
 	case errors.Is(err, errNoStatus):
 		return failure{http.StatusBadGateway, "upstream_bad_status", err.Error(),
 			outcome{status: c.status, verdict: protocol.VerdictUpstreamError, text: err.Error()}}
+	case errors.Is(err, errCoding):
+		return failure{http.StatusBadGateway, "upstream_unknown_coding", err.Error(),
+			outcome{status: c.status, verdict: protocol.VerdictUpstreamError, text: err.Error()}}
 	case errors.Is(err, errLoop):
 		return failure{http.StatusBadGateway, "upstream_is_this_server", err.Error(),
 			outcome{verdict: protocol.VerdictUnreachable, text: err.Error()}}

@@ -59,7 +59,7 @@ func (c *call) unask(r *http.Request, answer *http.Response) *http.Request {
 	again := r.Clone(r.Context())
 	again.ContentLength = int64(len(c.body.head))
 	again.Body = c.body.reader(nil)
-	if accepted, ok := c.in.Header["Accept-Encoding"]; ok {
+	if accepted, ok := c.in.Header["Accept-Encoding"]; ok && !c.keyed {
 		again.Header["Accept-Encoding"] = accepted
 	}
 	return again

@@ -54,7 +54,7 @@ func (d *decoder) close() {
 
 // decode hands on what the bytes of from say. An error ends it: then the answer is unread from there on, no more.
 func decode(coding string, from io.Reader, read func([]byte)) {
-	plain, err := open(coding, from)
+	plain, err := Unpack(coding, from)
 	if err != nil {
 		return
 	}
@@ -71,7 +71,17 @@ func decode(coding string, from io.Reader, read func([]byte)) {
 	}
 }
 
-func open(coding string, from io.Reader) (io.ReadCloser, error) {
+// Knows reports whether Unpack can undo a coding.
+func Knows(coding string) bool {
+	switch coding {
+	case "gzip", "x-gzip", "br", "zstd", "deflate":
+		return true
+	}
+	return false
+}
+
+// Unpack undoes a content coding; a name is in lower case.
+func Unpack(coding string, from io.Reader) (io.ReadCloser, error) {
 	switch coding {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(from)
