@@ -27,5 +27,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return c.report(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	if !c.begun {
+		err = wrongUsage(cmd, err)
+	}
+	return c.report(err)
 }

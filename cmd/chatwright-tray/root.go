@@ -23,6 +23,7 @@ type cli struct {
 	args           []string
 	stdout, stderr io.Writer
 	flags          settings.Flags
+	begun          bool        // a command does its work: what goes wrong from now on is no wrong usage
 	broken         atomic.Bool // something was said below the table that is repainted in place
 }
 
@@ -46,9 +47,6 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return withCode(exitUsage, hint.With(err, "see "+cmd.CommandPath()+" --help"))
-	})
 	root.Flags().BoolVar(&headless, "headless", false, "run without a tray, for a server or CI")
 	root.SetVersionTemplate("chatwright-tray {{.Version}}\n")
 	c.settingsFlags(root.Flags(), serverSetting)
@@ -68,7 +66,36 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 			cmd.Args = cobra.ArbitraryArgs
 		}
 	}
+	c.noteBegin(root)
 	return root
+}
+
+// noteBegin makes every command note that it begins.
+func (c *cli) noteBegin(cmd *cobra.Command) {
+	if do := cmd.RunE; do != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			c.begun = true
+			return do(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		c.noteBegin(sub)
+	}
+}
+
+// wrongUsage is err of a command that did not begin: flags that are unknown, missing or contradict each other, or too many
+// words. Cobra tells of each in a way of its own.
+func wrongUsage(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	if hint.Of(err) == "" {
+		err = hint.With(err, "see "+cmd.CommandPath()+" --help")
+	}
+	if _, coded := errors.AsType[codedError](err); coded {
+		return err
+	}
+	return withCode(exitUsage, err)
 }
 
 // Which commands take which settings as flags: those that say where a daemon is go with every command, the others with

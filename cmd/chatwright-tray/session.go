@@ -46,7 +46,7 @@ func (c *cli) sessionNewCommand() *cobra.Command {
 		Long:  `Begins a session and prints its id as JSON. With --resume it carries on an older one, in that one's folder if none is given.`,
 		Example: `  chatwright-tray session new .
   chatwright-tray session new --resume xjey`,
-		Args: cobra.MaximumNArgs(1),
+		Args: sessionArguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && req.Resume == "" {
 				return withCode(exitUsage, hint.With(errors.New("a session needs a folder to work in"), "for this one: chatwright-tray session new ."))
