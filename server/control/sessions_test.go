@@ -264,7 +264,7 @@ func TestImagesMayTakeMoreThanTextAlone(t *testing.T) {
 	d := start(t, control.Config{Manager: m})
 	s := d.create(t, t.TempDir())
 	picture := func(size int) string {
-		return fmt.Sprintf(`{"text":"see","images":[{"media_type":"image/png","data":%q}]}`, base64.StdEncoding.EncodeToString(make([]byte, size)))
+		return fmt.Sprintf(`{"text":"see","images":[{"media_type":"image/png","data":%q}]}`, base64.StdEncoding.EncodeToString(append([]byte("\x89PNG"), make([]byte, size)...)))
 	}
 	if got := d.do(t, http.MethodPost, "/v1/sessions/"+s.ID+"/turns", picture(3<<20)); got.status != http.StatusAccepted {
 		t.Fatalf("3 MiB: got %d %s", got.status, got.body)

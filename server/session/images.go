@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -92,19 +93,37 @@ func isHash(name string) bool {
 	return len(name) == 2*sha256.Size && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// checkImages refuses what no model reads.
+// checkImages refuses what no model reads. What was said once goes with every later turn, so a picture that a model
+// server chokes on would end the conversation for good.
 func checkImages(images []protocol.Image) error {
 	for i, image := range images {
-		switch image.MediaType {
-		case "image/png", "image/jpeg", "image/gif", "image/webp":
-		default:
+		known, fits := looksLike(image.MediaType, image.Data)
+		switch {
+		case !known:
 			return invalid("images[%d]: media_type %q is none of image/png, image/jpeg, image/gif, image/webp", i, image.MediaType)
-		}
-		if len(image.Data) == 0 {
+		case len(image.Data) == 0:
 			return invalid("images[%d]: there is no data", i)
+		case !fits:
+			return invalid("images[%d]: the data is no %s", i, image.MediaType)
 		}
 	}
 	return nil
+}
+
+// looksLike reports whether a media type is one that models read, and whether data begins as that type does.
+func looksLike(mediaType string, data []byte) (known, fits bool) {
+	begins := func(magic string) bool { return bytes.HasPrefix(data, []byte(magic)) }
+	switch mediaType {
+	case "image/png":
+		return true, begins("\x89PNG")
+	case "image/jpeg":
+		return true, begins("\xff\xd8\xff")
+	case "image/gif":
+		return true, begins("GIF8")
+	case "image/webp":
+		return true, begins("RIFF") && len(data) >= 12 && string(data[8:12]) == "WEBP"
+	}
+	return false, false
 }
 
 // removeRecord removes a record and what belongs to it. What is not there is removed already.

@@ -180,7 +180,7 @@ func TestNamesAreRefusedNotTrimmed(t *testing.T) {
 	if got := s.Info().Title; got != "What is a cart?" {
 		t.Errorf("the derived title: got %q", got)
 	}
-	for _, name := range []string{strings.Repeat("é", 121), "two\nlines", "bell\a", "\x7f", "no\xffutf8", "a\u2028b"} {
+	for _, name := range []string{strings.Repeat("é", 121), "two\nlines", "bell\a", "\x7f", "no\xffutf8", "a\u2028b", "a\u202eb", "a\u2066b", "   ", "\u00a0"} {
 		for _, id := range []string{s.ID()} {
 			wantCode(t, m.Rename(id, name), protocol.CodeInvalidInput, "name")
 		}

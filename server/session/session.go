@@ -285,16 +285,25 @@ func checkName(name string) error {
 	if n := utf8.RuneCountInString(name); n > maxName {
 		return invalid("name: %d characters are more than %d", n, maxName)
 	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, breaksLine) {
 		return invalid("name: it has characters that cannot be shown")
 	}
+	if name != "" && strings.TrimSpace(name) == "" {
+		return invalid("name: nothing of it can be seen")
+	}
 	return nil
+}
+
+// breaksLine reports whether a character does something to the line that it stands in: those that control, those that
+// end it, and those that turn the direction of what follows, so that a name could read as another.
+func breaksLine(r rune) bool {
+	return unicode.IsControl(r) || '\u2028' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 
 // deriveTitle makes a title of the first line that was said. It holds on to nothing of the text.
 func deriveTitle(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	words := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	words := strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || breaksLine(r) })
 	title := strings.Join(words, " ")
 	if runes := []rune(title); len(runes) > maxTitle {
 		title = strings.TrimSpace(string(runes[:maxTitle-1])) + "…"

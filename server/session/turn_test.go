@@ -255,7 +255,7 @@ func TestWhatAModelEmitsTooLateIsDropped(t *testing.T) {
 func TestTurnsThatSayNothingOrTooMuchAreRefused(t *testing.T) {
 	m := open(t, session.Config{})
 	s := m.create(t)
-	png := protocol.Image{MediaType: "image/png", Data: []byte("x")}
+	png := protocol.Image{MediaType: "image/png", Data: []byte("\x89PNG")}
 	for name, c := range map[string]struct {
 		req  protocol.TurnRequest
 		code protocol.ErrorCode
@@ -266,6 +266,11 @@ func TestTurnsThatSayNothingOrTooMuchAreRefused(t *testing.T) {
 		"more than a MiB":           {protocol.TurnRequest{Text: strings.Repeat("x", 1<<20+1), Images: []protocol.Image{png}}, protocol.CodeTooLarge},
 		"a picture of another kind": {protocol.TurnRequest{Text: "x", Images: []protocol.Image{{MediaType: "image/svg+xml", Data: []byte("x")}}}, protocol.CodeInvalidInput},
 		"a picture of nothing":      {protocol.TurnRequest{Text: "x", Images: []protocol.Image{{MediaType: "image/png"}}}, protocol.CodeInvalidInput},
+		"no PNG after all":          {picture("image/png", "\xff\xd8\xff\xe0"), protocol.CodeInvalidInput},
+		"no JPEG after all":         {picture("image/jpeg", "\x89PNG"), protocol.CodeInvalidInput},
+		"no GIF after all":          {picture("image/gif", "<svg>"), protocol.CodeInvalidInput},
+		"no WebP but a sound":       {picture("image/webp", "RIFF\x00\x00\x00\x00WAVEfmt "), protocol.CodeInvalidInput},
+		"no WebP, cut short":        {picture("image/webp", "RIFF"), protocol.CodeInvalidInput},
 		"a long submission":         {protocol.TurnRequest{Text: "x", SubmissionID: strings.Repeat("x", 257)}, protocol.CodeInvalidInput},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,5 +280,23 @@ func TestTurnsThatSayNothingOrTooMuchAreRefused(t *testing.T) {
 	}
 	if got := s.Info().LastSeq; got != 1 {
 		t.Errorf("got %d events, want only the first", got)
+	}
+}
+
+func picture(mediaType, data string) protocol.TurnRequest {
+	return protocol.TurnRequest{Text: "x", Images: []protocol.Image{{MediaType: mediaType, Data: []byte(data)}}}
+}
+
+func TestPicturesOfTheKindsThatModelsReadAreTaken(t *testing.T) {
+	for mediaType, data := range map[string]string{
+		"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff\xe0", "image/gif": "GIF89a", "image/webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+	} {
+		s := open(t, session.Config{}).create(t)
+		f := follow(s)
+		if _, err := s.StartTurn(picture(mediaType, data)); err != nil {
+			t.Errorf("%s: %v", mediaType, err)
+			continue
+		}
+		f.until(t, protocol.EventTurnCompleted)
 	}
 }
