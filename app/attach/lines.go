@@ -3,6 +3,7 @@ package attach
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -37,15 +38,15 @@ func (l Lines) Run(ctx context.Context) (protocol.Session, error) {
 		Lines: l, session: l.Session, printer: plain.Printer{W: l.Out, Thoughts: true},
 		feed: &feed{daemon: l.Daemon, next: make(chan protocol.Session, 1)}, mine: map[string]bool{},
 	}
-	news, typed := make(chan any), make(chan string)
-	go readLines(inner, l.In, typed)
+	news, lines := make(chan any), make(chan typed)
+	go readLines(inner, l.In, lines)
 	group, inner := errgroup.WithContext(inner)
 	group.Go(func() error {
 		return s.feed.run(inner, l.Session, func(one any) { put(inner, news, one) })
 	})
 	group.Go(func() error {
 		defer cancel()
-		return s.run(inner, news, typed)
+		return s.run(inner, news, lines)
 	})
 	if err := group.Wait(); err != nil && !isOver(err) {
 		return s.session, err
@@ -53,17 +54,37 @@ func (l Lines) Run(ctx context.Context) (protocol.Session, error) {
 	return s.session, nil
 }
 
-// readLines passes lines on, and closes typed at the end.
-func readLines(ctx context.Context, in io.Reader, typed chan<- string) {
-	defer close(typed)
+// maxLine is the longest line that is read. The daemon takes less, and says so.
+const maxLine = 1 << 20
+
+// typed is a line that was read, or why no more can be.
+type typed struct {
+	text string
+	err  error
+}
+
+// readLines passes lines on, and closes out at the end.
+func readLines(ctx context.Context, in io.Reader, out chan<- typed) {
+	defer close(out)
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	lines.Buffer(nil, maxLine)
+	pass := func(one typed) bool {
 		select {
-		case typed <- lines.Text():
+		case out <- one:
+			return true
 		case <-ctx.Done():
+			return false
+		}
+	}
+	for lines.Scan() {
+		if !pass(typed{text: lines.Text()}) {
 			return
 		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		pass(typed{err: hint.With(fmt.Errorf("a line is longer than %d KiB", maxLine>>10), "a message is a line: say it in parts")})
+	} else if err != nil {
+		pass(typed{err: fmt.Errorf("reading what is said: %w", err)})
 	}
 }
 
@@ -80,10 +101,10 @@ type lineState struct {
 	ready   bool // the person was told that it is his turn
 }
 
-func (s *lineState) run(ctx context.Context, news <-chan any, typed <-chan string) error {
+func (s *lineState) run(ctx context.Context, news <-chan any, read <-chan typed) error {
 	over := false // nothing more is typed
 	for {
-		lines := typed
+		lines := read
 		if s.running || s.sent || !s.caught || over {
 			lines = nil
 		}
@@ -105,7 +126,10 @@ func (s *lineState) run(ctx context.Context, news <-chan any, typed <-chan strin
 				}
 				continue
 			}
-			if left, err := s.enter(ctx, line); left || err != nil {
+			if line.err != nil {
+				return line.err
+			}
+			if left, err := s.enter(ctx, line.text); left || err != nil {
 				return err
 			}
 		case <-s.Interrupts:

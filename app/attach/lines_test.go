@@ -7,7 +7,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 )
 
@@ -37,6 +39,18 @@ func TestLinesCarryOnASessionThatHasEnded(t *testing.T) {
 	got, last, err := runLines(t, f, strings.NewReader("go on\n"), false)
 	if err != nil || last.ID != "after-first" || !strings.Contains(got, "[carried on in session after-first]") || !strings.HasSuffix(got, "Model: yes\n") {
 		t.Errorf("got %q, session %q (%v)", got, last.ID, err)
+	}
+}
+
+// What cannot be read is not the end of what is said: nothing of a pipe is lost in silence.
+func TestLinesThatCannotBeRead(t *testing.T) {
+	got, _, err := runLines(t, newFake("yes"), strings.NewReader("one\n"+strings.Repeat("x", 1<<20+1)+"\n"), false)
+	if want := "You: one\nModel: yes\n"; got != want || err == nil || !strings.Contains(err.Error(), "longer than 1024 KiB") || hint.Of(err) == "" {
+		t.Errorf("a line that is too long: got %q (%v), want %q and an error with a way out", got, err, want)
+	}
+	broken := errors.New("input/output error")
+	if _, _, err := runLines(t, newFake("yes"), iotest.ErrReader(broken), false); !errors.Is(err, broken) {
+		t.Errorf("a broken input: got %v, want %v", err, broken)
 	}
 }
 

@@ -189,7 +189,10 @@ cursor: for pipes and screen readers.`,
 			if lines || !typed || !isTerminal(c.stdout) || os.Getenv("TERM") == "dumb" {
 				return c.attachLines(cmd.Context(), attach.Lines{Daemon: daemon, Session: s, In: cmd.InOrStdin(), Out: c.stdout, Typed: typed})
 			}
-			last, err := attach.Terminal{Daemon: daemon, Session: s, In: cmd.InOrStdin(), Out: c.stdout, Env: os.Environ()}.Run(cmd.Context())
+			// Who is hung up on gives the terminal back too: it may still be there.
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
+			defer stop()
+			last, err := attach.Terminal{Daemon: daemon, Session: s, In: cmd.InOrStdin(), Out: c.stdout, Env: os.Environ()}.Run(ctx)
 			c.sayLeft(last, err)
 			return err
 		},

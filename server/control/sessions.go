@@ -158,7 +158,7 @@ func (s *Server) startTurn(w http.ResponseWriter, r *http.Request, id string) er
 		return err
 	}
 	if len(body) > maxBody && len(req.Images) == 0 {
-		return &httpx.TooLargeError{Limit: maxBody}
+		return hint.With(&httpx.TooLargeError{Limit: maxBody}, "say it in parts")
 	}
 	live, err := s.liveSession(id)
 	if err != nil {

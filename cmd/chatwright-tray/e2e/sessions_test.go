@@ -74,6 +74,7 @@ func TestSessions(t *testing.T) {
 			"attach: type, send, scroll, find, leave": attachAsAPersonDoes,
 			"attach: interrupt":                       attachInterrupts,
 			"attach: what others say":                 attachShowsOthers,
+			"attach: hung up":                         attachIsHungUp,
 			"attach: narrow and resized":              attachNarrow,
 			"attach: no colour":                       attachWithoutColour,
 			"plain: a pipe":                           plainThroughAPipe,
