@@ -273,6 +273,17 @@ func TestImagesMayTakeMoreThanTextAlone(t *testing.T) {
 	wantError(t, d.do(t, http.MethodPost, "/v1/sessions/"+s.ID+"/turns", picture(25<<20)), 413, protocol.CodeTooLarge, "32 MiB")
 }
 
+// What is too long for one message can be said in several, and whoever typed it is told so.
+func TestATextThatIsTooLongNamesAWayOut(t *testing.T) {
+	d := start(t, control.Config{Manager: manage(t, echo)})
+	s := d.create(t, t.TempDir())
+	long := `{"text":"` + strings.Repeat("x", 64<<10) + `"}`
+	got := wantError(t, d.do(t, http.MethodPost, "/v1/sessions/"+s.ID+"/turns", long), 413, protocol.CodeTooLarge, "64 KiB")
+	if got.Hint != "say it in parts" {
+		t.Errorf("the way out: got %q", got.Hint)
+	}
+}
+
 func TestThereIsAMostOfSessionsEvenForThoseWhoComeAtOnce(t *testing.T) {
 	m := manage(t, echo)
 	d := start(t, control.Config{Manager: m, MaxSessions: 3})

@@ -166,6 +166,9 @@ func (m *Manager) Create(req protocol.CreateSessionRequest) (*Session, error) {
 		req = source.complete(req)
 	}
 	if err := CheckWorkspace(req.Workspace); err != nil {
+		if source != nil { // whose folder went since then
+			err = hint.With(err, "name another: chatwright-tray session new FOLDER --resume "+source.id)
+		}
 		return nil, err
 	}
 	if req.SandboxMode == "" {

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"chatwright.dev/tray/server/wholefile"
 )
 
 // A record is the file of one session, as its only writer sees it. It is not safe for concurrent use.
@@ -87,12 +90,14 @@ func (r *record) release() *os.File {
 	return file
 }
 
-// syncAndClose makes what was written last through a power cut.
+// syncAndClose makes what was written last through a power cut; so does the file's name, which may be new.
 func syncAndClose(file *os.File) error {
 	if file == nil {
 		return nil
 	}
-	return errors.Join(file.Sync(), file.Close())
+	err := errors.Join(file.Sync(), file.Close())
+	wholefile.SyncFolder(filepath.Dir(file.Name()))
+	return err
 }
 
 // withoutPath takes the path out of an error that people see: they know which session they speak to.

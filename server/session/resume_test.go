@@ -2,9 +2,12 @@ package session_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/session"
 )
@@ -150,5 +153,29 @@ func TestResumingASessionThatWasCutOff(t *testing.T) {
 		if !strings.Contains(string(e.Payload), `"turn_id":"t2"`) {
 			t.Errorf("event %d belongs to another turn: %s", e.Seq, e.Payload)
 		}
+	}
+}
+
+// The folder of an old session may be gone by now. Its conversation is not: it says where else it can go on.
+func TestResumingWhereTheWorkspaceIsGoneNamesAWayOut(t *testing.T) {
+	m := open(t, session.Config{})
+	folder := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old, err := m.Create(protocol.CreateSessionRequest{Workspace: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Create(protocol.CreateSessionRequest{Resume: old.ID()})
+	wantCode(t, err, protocol.CodeWorkspace, "gone")
+	if way := hint.Of(err); !strings.Contains(way, "session new FOLDER --resume "+old.ID()) {
+		t.Errorf("the way out: got %q", way)
+	}
+	if _, err := m.Create(protocol.CreateSessionRequest{Resume: old.ID(), Workspace: t.TempDir()}); err != nil {
+		t.Errorf("in another folder: %v", err)
 	}
 }

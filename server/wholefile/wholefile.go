@@ -33,13 +33,13 @@ func Write(path string, data []byte, mode os.FileMode) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	syncFolder(filepath.Dir(path))
+	SyncFolder(filepath.Dir(path))
 	return nil
 }
 
-// syncFolder makes the rename last. Not every system can sync a folder, and without it the old content may come back
-// after a power cut, whole.
-func syncFolder(folder string) {
+// SyncFolder makes what was made, renamed or removed in a folder last through a power cut. Not every system can sync a
+// folder; without it the old content may come back, whole.
+func SyncFolder(folder string) {
 	if f, err := os.Open(folder); err == nil {
 		_ = f.Sync()
 		_ = f.Close()
