@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"chatwright.dev/tray/app/instance"
 	"chatwright.dev/tray/server/client"
 )
 
@@ -38,6 +37,6 @@ func (c *cli) ensureDaemon(ctx context.Context) (*client.Client, error) {
 	if !somebodyElse {
 		_, _ = fmt.Fprintf(c.stderr, "Chatwright was not running: started it on http://%s (pid %d)\n", status.Addr, status.PID)
 	}
-	daemon, _, err = instance.Running(ctx, where)
+	daemon, _, err = running(ctx, where)
 	return daemon, err
 }

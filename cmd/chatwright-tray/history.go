@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"chatwright.dev/tray/app/instance"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/protocol"
@@ -73,7 +72,7 @@ func (c *cli) history(ctx context.Context) (ask askHistory, done func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	daemon, _, err := instance.Running(ctx, where)
+	daemon, _, err := running(ctx, where)
 	if err == nil {
 		return daemon.History, func() {}, nil
 	}

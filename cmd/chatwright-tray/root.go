@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +17,7 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
 )
 
 // cli is one run of the command line.
@@ -185,11 +187,23 @@ func (c *cli) daemon(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	daemon, _, err := instance.Running(ctx, where)
+	daemon, _, err := running(ctx, where)
 	if err != nil {
 		return nil, notRunning(err)
 	}
 	return daemon, nil
+}
+
+// startingPatience is how long a command waits for a companion that is starting or ending. It is longer than one that
+// works takes to answer on a busy machine, and shorter than a person wonders.
+const startingPatience = 5 * time.Second
+
+// running is instance.Running for a command that can wait a moment: what a script asks right after it started a
+// companion is answered, and not sent away.
+func running(ctx context.Context, where paths.Paths) (*client.Client, protocol.Discovery, error) {
+	ctx, cancel := context.WithTimeout(ctx, startingPatience)
+	defer cancel()
+	return instance.Await(ctx, where)
 }
 
 // notRunning words what instance.Running said for a person.

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"chatwright.dev/tray/app/instance"
 	"chatwright.dev/tray/app/paths"
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
@@ -40,7 +39,7 @@ func (c *cli) studioDesk(ctx context.Context) (studioDesk, error) {
 	if err != nil {
 		return nil, err
 	}
-	daemon, found, err := instance.Running(ctx, where)
+	daemon, found, err := running(ctx, where)
 	switch {
 	case err != nil && exitCode(err) != exitNotRunning:
 		return nil, err
