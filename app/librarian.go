@@ -27,6 +27,7 @@ type copies interface {
 	State() *watch.Value[protocol.StudioStatus]
 	Status() protocol.StudioStatus
 	Refresh()
+	Damaged() bool
 	Update(ctx context.Context, ignoreHold bool) error
 	Rollback(ctx context.Context) error
 	Prune(ctx context.Context) (protocol.StudioPruned, error)
@@ -72,9 +73,14 @@ func (l *librarian) Woke() {
 }
 
 // damaged is told that the copy that is served is no longer what was installed: the best of what is left is served at
-// once, and what was lost is fetched again.
+// once, and what was lost is fetched again. Until then a person knows why another version is there.
 func (l *librarian) damaged() {
-	l.Refresh()
+	if !l.Damaged() {
+		return // and the release is not asked for what is not missing
+	}
+	now := l.Status()
+	l.log.Warn("the copy of Studio was changed after it was installed", "served", now.Version)
+	l.board.notify(protocol.Notice{Cause: causeStudio, Text: now.Error, Hint: sentence(now.Hint), Since: time.Now()})
 	l.Woke()
 }
 

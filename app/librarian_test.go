@@ -54,6 +54,20 @@ func (s *shelf) Close()                                     { s.closed = true }
 func (s *shelf) Rollback(context.Context) error             { s.serve("0.4.0"); return nil }
 func (s *shelf) Refresh()                                   { s.serve(s.onDisk) }
 
+
+func (s *shelf) Damaged() bool {
+	was := s.Status().Version
+	s.Refresh()
+	if s.Status().Version == was {
+		return false
+	}
+	s.state.Update(func(st protocol.StudioStatus) protocol.StudioStatus {
+		st.Error, st.Hint = "Studio "+was+" was changed", "install it again"
+		return st
+	})
+	return true
+}
+
 func (s *shelf) serve(version string) {
 	s.state.Update(func(st protocol.StudioStatus) protocol.StudioStatus { st.Version = version; return st })
 }
@@ -107,6 +121,35 @@ func open(t *testing.T, onDisk string, every time.Duration, change func(*library
 }
 
 func (l *library) notices() []protocol.Notice { return l.board.Get().notices }
+
+// A copy that was changed is said to be gone, and fetched again; one that only seemed so is no reason to ask the release.
+func TestADamagedCopyIsToldOfAndFetchedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, "0.4.1", day, nil)
+		defer l.end()
+		l.damaged() // what is on disk is what is served
+		synctest.Wait()
+		if looks := l.shelf.looked(); len(looks) != 1 || len(l.notices()) != 0 {
+			t.Errorf("unharmed: got %d looks, %+v", len(looks), l.notices())
+		}
+		block := make(chan struct{})
+		l.shelf.will(func(context.Context) error { <-block; return nil })
+		l.shelf.onDisk = "0.4.0"
+		l.damaged()
+		synctest.Wait()
+		if looks := l.shelf.looked(); len(looks) != 2 || l.Status().Version != "0.4.0" {
+			t.Errorf("got %d looks and Studio %s served", len(looks), l.Status().Version)
+		}
+		if got := l.notices(); len(got) != 1 || got[0].Text != "Studio 0.4.1 was changed" || got[0].Hint == "" {
+			t.Errorf("meanwhile: got %+v", got)
+		}
+		close(block)
+		synctest.Wait()
+		if got := l.notices(); len(got) != 0 {
+			t.Errorf("afterwards: got %+v", got)
+		}
+	})
+}
 
 // pauses are the times between the looks.
 func (l *library) pauses() (all []time.Duration) {

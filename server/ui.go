@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 type UISource struct {
 	current atomic.Pointer[uiFolder] // nil: the console
 	damaged atomic.Pointer[func()]
+	telling sync.Mutex // one request tells of damage; who comes meanwhile waits for what that changes
 }
 
 // NewUISource returns a source that serves dir, or the console when dir is empty.
@@ -70,10 +72,16 @@ func (u *UISource) Info() protocol.UI {
 	return protocol.UI{Source: protocol.UIConsole}
 }
 
-// replaceDamaged returns what is served instead of a copy that was changed; ok is false if that is no better.
+// replaceDamaged returns what is served instead of a copy that was changed; ok is false if that is no better. It is told
+// each time: a file that was put back before anybody looked may be changed once more.
 func (u *UISource) replaceDamaged(folder *uiFolder) (next *uiFolder, ok bool) {
+	u.telling.Lock()
+	defer u.telling.Unlock()
+	if next = u.current.Load(); next != folder {
+		return next, true
+	}
 	if f := u.damaged.Load(); f != nil {
-		folder.told.Do(*f) // once; who comes meanwhile waits
+		(*f)()
 	}
 	next = u.current.Load()
 	return next, next != folder
@@ -118,16 +126,19 @@ func (f *uiFolder) serve(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	file, err := f.openFor(name, acceptsGzip(r.Header))
-	if err != nil && isHashed(name) && !errors.Is(err, errDamaged) {
+	if isMissing(err) && isHashed(name) {
 		file, err = f.openOther(name, acceptsGzip(r.Header), err)
 	}
-	if err != nil && !errors.Is(err, errDamaged) && !hasExtension(name) {
+	if isMissing(err) && !hasExtension(name) {
 		name = indexPage
 		file, err = f.openFor(name, acceptsGzip(r.Header))
 	}
 	switch {
 	case errors.Is(err, errDamaged):
 		return false
+	case errors.Is(err, errShortage):
+		writeError(w, r.URL.Path, http.StatusServiceUnavailable, "busy", "the system lets this program open no more files for now")
+		return true
 	case err != nil:
 		message := "not found"
 		if name == indexPage {
@@ -179,6 +190,11 @@ func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, f
 	}
 	http.ServeContent(w, r, "", modified, file.content())
 	return true
+}
+
+// isMissing reports whether a file could not be opened because it is none of the folder's.
+func isMissing(err error) bool {
+	return err != nil && !errors.Is(err, errDamaged) && !errors.Is(err, errShortage)
 }
 
 // fileName turns a URL path into the name of a file within a folder. What could mean another place on some system, and

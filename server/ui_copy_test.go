@@ -41,7 +41,7 @@ func keepStudio(t *testing.T) *kept {
 	ui := server.NewUISource("")
 	k.keeper = studio.NewKeeper(store, ui.SetCopy)
 	t.Cleanup(k.keeper.Close)
-	ui.OnDamage(k.keeper.Damaged)
+	ui.OnDamage(func() { k.keeper.Damaged() })
 	k.keeper.Refresh()
 	k.Running = servertest.Start(t, server.Config{UI: ui, Studio: k.keeper.State()})
 	return k
@@ -301,6 +301,31 @@ func TestADamagedCopyWithNobodyToTell(t *testing.T) {
 	ask(t, r, "GET", "/samples/bot.json", "").wants(t, 500, `{"error":"the copy of Studio was changed after it was installed"}`+"\n")
 	ui.OnDamage(func() {}) // nor by somebody who does nothing
 	ask(t, r, "GET", "/samples/bot.json", "").wants(t, 500, `{"error":"the copy of Studio was changed after it was installed"}`+"\n")
+}
+
+// A file that was changed and put back before anybody looked is no reason to be deaf to the next change.
+func TestDamageIsToldOfEachTime(t *testing.T) {
+	k := keepStudio(t)
+	k.install(t, "1.0.0", studioFiles("one"))
+	old, _ := k.keeper.Served()
+	k.install(t, "1.1.0", studioFiles("two"))
+	c, _ := k.keeper.Served()
+	ui := server.NewUISource("")
+	ui.SetCopy(c, nil)
+	told := 0
+	ui.OnDamage(func() {
+		if told++; told == 2 {
+			ui.SetCopy(old, nil)
+		}
+	})
+	r := servertest.Start(t, server.Config{UI: ui})
+	sample := filepath.Join(c.Dir, "samples", "bot.json")
+	must(t, os.WriteFile(sample, []byte("changed"), 0o600))
+	ask(t, r, "GET", "/samples/bot.json", "").wants(t, 500, `{"error":"the copy of Studio was changed after it was installed"}`+"\n")
+	ask(t, r, "GET", "/samples/bot.json", "").wants(t, 200, `{"edition":"one"}`)
+	if told != 2 {
+		t.Errorf("told %d times, want 2", told)
+	}
 }
 
 func must(t *testing.T, err error) {

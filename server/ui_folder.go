@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/studio"
@@ -27,7 +28,6 @@ type uiFolder struct {
 	copied *studio.Copy           // nil: a folder of the user's own
 	files  map[string]studio.File // what was installed; nil: nobody kept a record
 	others []*uiFolder            // where pages that are open may have come from
-	told   sync.Once              // that the copy was changed
 
 	mu       sync.Mutex
 	seen     map[string]seenFile    // what files were like when they were last hashed
@@ -79,7 +79,21 @@ type uiFile struct {
 var (
 	errNotServed = errors.New("not a regular file of the folder")
 	errDamaged   = errors.New("the copy is not as it was installed")
+	errShortage  = errors.New("the system is short of descriptors or memory")
 )
+
+// damage is what it means that a file of a copy cannot be opened or read: one that the system has no descriptor for at
+// the moment is as it was, and the copy as well.
+func damage(err error) error {
+	if isShortage(err) {
+		return fmt.Errorf("%w: %w", errShortage, err)
+	}
+	return errDamaged
+}
+
+func isShortage(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
 
 // atOnce is up to where reading a file costs less than having the system copy it to the connection.
 const atOnce = 8 << 10
@@ -133,23 +147,23 @@ func (f *uiFolder) openRecorded(recorded studio.File) (*uiFile, error) {
 	path := filepath.Join(f.dir, filepath.FromSlash(recorded.Name))
 	// Opening anything but a regular file may wait for ever; a link in its place may lead to one.
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-		return nil, errDamaged
+		return nil, damage(err)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, errDamaged
+		return nil, damage(err)
 	}
 	info, err := file.Stat()
 	if err != nil || info.Size() != recorded.Size {
 		file.Close()
-		return nil, errDamaged
+		return nil, damage(err)
 	}
 	etag, ok := f.known(recorded.Name, info)
 	if !ok {
 		sum, err := hashFile(file)
 		if err != nil || hex.EncodeToString(sum) != recorded.SHA256 {
 			file.Close()
-			return nil, errDamaged
+			return nil, damage(err)
 		}
 		etag = f.note(recorded.Name, info, sum)
 	}
@@ -162,6 +176,9 @@ const maxHashed = 16 << 20
 
 func (f *uiFolder) openUnrecorded(name string) (*uiFile, error) {
 	file, info, err := f.open(name)
+	if isShortage(err) {
+		err = fmt.Errorf("%w: %w", errShortage, err) // which says nothing of whether there is such a file
+	}
 	if err != nil {
 		return nil, err
 	}

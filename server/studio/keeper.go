@@ -95,18 +95,20 @@ func (k *Keeper) Refresh() {
 	}
 }
 
-// Damaged serves another copy instead of the one that is served, which turned out not to be as it was installed.
-func (k *Keeper) Damaged() {
+// Damaged serves another copy instead of the one that is served, which turned out not to be as it was installed. It
+// reports false when that one is as it was installed after all.
+func (k *Keeper) Damaged() bool {
 	was, _ := k.Served()
 	k.Refresh()
 	if now, _ := k.Served(); same(now, was) {
-		return // it is as it was installed after all, or another caller was faster
+		return false
 	}
 	k.state.Update(func(s protocol.StudioStatus) protocol.StudioStatus {
 		s.Error = "Studio " + was.Version + " was changed after it was installed and is not served any more"
 		s.Hint = "install it again with: chatwright-tray studio update"
 		return s
 	})
+	return true
 }
 
 // same tells a copy from another one in the same folder: a damaged one is replaced where it is.
@@ -144,10 +146,13 @@ func (k *Keeper) Update(ctx context.Context, ignoreHold bool) error {
 	if running := k.begin(r); running != nil {
 		defer cancel(nil)
 		err := running.wait(ctx)
-		if err != nil || running.ignoreHold || !ignoreHold {
+		switch {
+		case errors.Is(err, context.Canceled) && ctx.Err() == nil: // who began it has gone
+		case err == nil && ignoreHold && !running.ignoreHold: // what was joined stopped at the hold
+		default:
 			return err
 		}
-		return k.Update(ctx, ignoreHold) // what was joined stopped at the hold
+		return k.Update(ctx, ignoreHold)
 	}
 	r.err = k.update(ctx, ignoreHold)
 	cancel(nil)
