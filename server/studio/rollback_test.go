@@ -1,12 +1,14 @@
 package studio_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/studio"
@@ -230,4 +232,48 @@ func TestARollbackThatCannotBeRecordedChangesNothing(t *testing.T) {
 		t.Errorf("got %v, want the cause", err)
 	}
 	wantVersion(t, s, "1.1.0")
+}
+
+// A clock that was ahead and was put right makes no old copy the newest: what is installed next is served, is installed
+// once, and ends a rollback.
+func TestAClockThatWentBack(t *testing.T) {
+	r, s, cfg := versions(t, "1.0.0", "1.1.0")
+	ahead := time.Now().AddDate(1, 0, 0).UTC()
+	for i, version := range []string{"1.0.0", "1.1.0"} {
+		installedAt(t, filepath.Join(cfg.CacheDir, version), ahead.Add(time.Duration(i)*time.Hour))
+	}
+	r.publish(t, "1.2.0", studioSite("1.2.0"))
+	update(t, s)
+	wantVersion(t, s, "1.2.0")
+	before := r.downloads.Load()
+	update(t, s)
+	if again := r.downloads.Load() - before; again != 0 {
+		t.Errorf("it was downloaded %d times more", again)
+	}
+	rollback(t, s) // which comes after all of them
+	wantVersion(t, s, "1.1.0")
+	r.publish(t, "1.3.0", studioSite("1.3.0"))
+	update(t, s)
+	wantVersion(t, s, "1.3.0")
+}
+
+// installedAt changes when a copy was installed.
+func installedAt(t *testing.T, dir string, at time.Time) {
+	t.Helper()
+	path := filepath.Join(dir, ".copy.json")
+	data, err := os.ReadFile(path)
+	var record map[string]any
+	if err == nil {
+		err = json.Unmarshal(data, &record)
+	}
+	if err == nil {
+		record["installedAt"] = at
+		data, err = json.Marshal(record)
+	}
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -205,7 +205,7 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, opts Update
 		return Copy{}, err
 	}
 	opts.Progress(Progress{Stage: Unpacking, Version: m.Version})
-	at := time.Now().UTC()
+	at := s.nextInstall(time.Now())
 	files, err := s.build(ctx, filepath.Join(work, "copy"), archive, record{InstalledAt: at, SHA256: m.SHA256}, raw)
 	if err != nil {
 		return Copy{}, err
@@ -219,6 +219,22 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, opts Update
 	}
 	s.cfg.Log.Info("Studio copy installed", "version", m.Version, "dir", dir)
 	return Copy{Dir: dir, Version: m.Version, SHA256: m.SHA256, UIContract: m.UIContract, InstalledAt: at, Files: files}, nil
+}
+
+// nextInstall is the time of an install that happens now. It is after all that happened before, also where the clock
+// has gone back since: the order of copies, and the end of a hold, are read from it. The caller holds updateLock.
+func (s *Store) nextInstall(now time.Time) time.Time {
+	copies, h := s.find()
+	at := now.UTC()
+	for _, c := range copies {
+		if !c.Legacy && !at.After(c.InstalledAt) {
+			at = c.InstalledAt.UTC().Add(time.Millisecond)
+		}
+	}
+	if h.active && !at.After(h.RolledBackAt) {
+		at = h.RolledBackAt.UTC().Add(time.Millisecond)
+	}
+	return at
 }
 
 // build makes a finished copy in the folder dir, which must not be there yet, and returns its files.
