@@ -54,7 +54,6 @@ func (s *shelf) Close()                                     { s.closed = true }
 func (s *shelf) Rollback(context.Context) error             { s.serve("0.4.0"); return nil }
 func (s *shelf) Refresh()                                   { s.serve(s.onDisk) }
 
-
 func (s *shelf) Damaged() bool {
 	was := s.Status().Version
 	s.Refresh()

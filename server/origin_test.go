@@ -162,6 +162,14 @@ func TestIsHashed(t *testing.T) {
 		"media/inter-5KZ2QWER.woff2":        true,
 		"assets/index-BxK3f9aZ.css":         true, // Vite
 		"assets/index-Bx-3f9aZ.js":          true,
+		"assets/chart-DiwrgTda.js":          true,
+		"assets/chart-1f3a9c2b.json":        false, // data has the names that people give it
+		"samples/chat-scenario1.json":       false,
+		"media/intro-scenario1.mp4":         false,
+		"guide-20261130a.pdf":               false,
+		"lang-JavaScript.js":                false,
+		"worker-version12.js":               false,
+		"chart-one_two2.js":                 false,
 		"app.1f3a9c2b.css":                  true, // webpack
 		"_next/static/chunks/main.js":       true, // Next keeps all of that folder apart by build
 		"index.html":                        false,

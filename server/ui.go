@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -233,7 +234,7 @@ func isHashed(name string) bool {
 	}
 	base := path.Base(name)
 	ext := path.Ext(base)
-	if ext == "" || ext == ".html" || ext == ".htm" {
+	if ext == "" || isWritten(ext) {
 		return false
 	}
 	stem := strings.TrimSuffix(base, ext)
@@ -242,26 +243,37 @@ func isHashed(name string) bool {
 		return false
 	}
 	// A hash in base64url may hold the separator itself; it is 8 characters long.
-	const short = 8
-	return looksHashed(stem[at+1:]) || len(stem) > short && stem[len(stem)-short-1] == '-' && looksHashed(stem[len(stem)-short:])
+	return looksHashed(stem[at+1:]) ||
+		len(stem) > shortHash && stem[len(stem)-shortHash-1] == '-' && looksHashed(stem[len(stem)-shortHash:])
 }
 
-// looksHashed tells a hash from a word or a date: it is long, and has digits among letters or capitals past the first.
+// isWritten knows the extensions of pages and of data, to which people give their names.
+func isWritten(ext string) bool {
+	return slices.Contains([]string{".csv", ".htm", ".html", ".json", ".txt", ".xhtml", ".xml", ".yaml", ".yml"}, strings.ToLower(ext))
+}
+
+const shortHash = 8 // characters; no build tool makes shorter ones
+
+// looksHashed tells a hash from words and numbers. It has letters and digits by turns, which "scenario1" and "20261130"
+// have not, or it is as short as hashes are and has capitals past the first letter, where "JavaScript" is longer.
 func looksHashed(s string) bool {
-	if len(s) < 8 {
+	if len(s) < shortHash {
 		return false
 	}
-	letters, digits, capitals := false, false, false
+	turns, capitals, last := 0, false, byte(0)
 	for i := range len(s) {
-		switch c := s[i]; {
-		case isLetter(c):
-			letters = true
-			capitals = capitals || i > 0 && c < 'a'
-		case '0' <= c && c <= '9':
-			digits = true
-		case c != '_' && c != '-':
+		c := s[i]
+		digit := '0' <= c && c <= '9'
+		switch {
+		case c == '_' || c == '-':
+			continue
+		case !digit && !isLetter(c):
 			return false
+		case last != 0 && digit == isLetter(last):
+			turns++
 		}
+		capitals = capitals || i > 0 && isLetter(c) && c < 'a'
+		last = c
 	}
-	return letters && digits || capitals
+	return turns > 1 || capitals && len(s) == shortHash
 }
