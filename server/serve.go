@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"chatwright.dev/tray/server/studio"
 )
 
 // The bounds of the listener. There is no WriteTimeout: a stream may be silent for as long as a model thinks.
@@ -25,6 +27,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if err := s.checkListener(ln.Addr()); err != nil {
 		_ = ln.Close() // it never served
 		return err
+	}
+	if dir := s.ui.ownFolder(); dir != "" { // it may be a copy that ResolveOfflineUI named
+		defer studio.Use(dir)()
 	}
 	// Requests outlive ctx by the grace; what must end with ctx itself asks for stopping.
 	calls, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx.Done()))

@@ -73,6 +73,14 @@ func (u *UISource) Info() protocol.UI {
 	return protocol.UI{Source: protocol.UIConsole}
 }
 
+// ownFolder is the folder that is served though nobody keeps it; "": there is none.
+func (u *UISource) ownFolder() string {
+	if folder := u.current.Load(); folder != nil && folder.copied == nil {
+		return folder.dir
+	}
+	return ""
+}
+
 // replaceDamaged returns what is served instead of a copy that was changed; ok is false if that is no better. It is told
 // each time: a file that was put back before anybody looked may be changed once more.
 func (u *UISource) replaceDamaged(folder *uiFolder) (next *uiFolder, ok bool) {

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/studio"
 )
 
@@ -229,6 +231,44 @@ func TestResolveOfflineUIEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	if _, err := server.ResolveOfflineUI(ctx, opts); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's end and no fallback", err)
+	}
+}
+
+// A server holds on to the copy that ResolveOfflineUI named for as long as it serves: an update and a prune of another
+// program leave it.
+func TestAServedCopyOfResolveOfflineUIIsNotPruned(t *testing.T) {
+	r, cache := newStudioRelease(t), t.TempDir()
+	r.publish(t, "1.0.0", 1, "one")
+	dir, err := server.ResolveOfflineUI(t.Context(), server.OfflineUIOptions{BaseURL: r.URL, CacheDir: cache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := servertest.Start(t, server.Config{UIDir: dir})
+	ask(t, serving, "GET", "/", "").wants(t, 200, "one")
+
+	store, err := studio.Open(studio.Config{CacheDir: cache, BaseURL: r.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper := studio.NewKeeper(store, nil)
+	defer keeper.Close()
+	for _, version := range []string{"1.1.0", "1.2.0"} {
+		r.publish(t, version, 1, version)
+		if err := keeper.Update(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pruned, err := keeper.Prune(t.Context())
+	if err != nil || !slices.Equal(pruned.InUse, []string{"1.0.0"}) || len(pruned.Removed) > 0 {
+		t.Errorf("got %+v, %v; want 1.0.0 kept", pruned, err)
+	}
+	ask(t, serving, "GET", "/", "").wants(t, 200, "one")
+	serving.End()
+	if err := serving.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if pruned, err := keeper.Prune(t.Context()); err != nil || !slices.Equal(pruned.Removed, []string{"1.0.0"}) {
+		t.Errorf("afterwards: got %+v, %v; want 1.0.0 gone", pruned, err)
 	}
 }
 

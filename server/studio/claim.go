@@ -8,7 +8,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// useSuffix makes the name of the file that a process which serves a copy holds a shared lock on: {cache}/.use-1.0.0.
+// usePrefix makes the name of the file that a process which serves a copy holds a shared lock on: {cache}/.use-1.0.0.
 // It is beside the copy and not in it, since Windows neither renames nor removes a folder with an open file.
 const usePrefix = ".use-"
 
@@ -65,4 +65,20 @@ func (s *Store) unclaimed(name string, remove func() error) (free bool, err erro
 	// copy gone.
 	_ = os.Remove(path) // Windows removes no open file: an empty one stays, for the next copy of that name
 	return true, nil
+}
+
+// Use tells other processes not to remove the copy in dir, which this one serves by itself, until release is called. A
+// folder that is no copy of ours needs that from nobody.
+func Use(dir string) (release func()) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return func() {}
+	}
+	if c, err := readCopy(dir); err != nil || c.Legacy {
+		return func() {}
+	}
+	lock := flock.New(filepath.Join(filepath.Dir(dir), usePrefix+filepath.Base(dir)))
+	// Where a lock cannot be had nobody prunes either, as with claim.
+	_, _ = lock.TryRLock()
+	return claims{{dir, lock}}.release
 }
