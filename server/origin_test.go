@@ -115,7 +115,7 @@ func TestNamesOfFiles(t *testing.T) {
 		"/":                     "index.html",
 		"/index.html":           "index.html",
 		"/assets/main.js":       "assets/main.js",
-		"/playground/":          "playground",
+		"/playground/":          "playground/",
 		"/a..b":                 "a..b",
 		"/.env":                 "",
 		"/a/.sha256":            "",
@@ -133,7 +133,7 @@ func TestNamesOfFiles(t *testing.T) {
 		"evil.test:443":         "",
 		"/sessions/llama3.2":    "sessions/llama3.2",
 		"/C:/windows/win.ini":   "C:/windows/win.ini", // os.Root knows what that means where it means something
-		"/playground/model:7b/": "playground/model:7b",
+		"/playground/model:7b/": "playground/model:7b/",
 	} {
 		got, ok := fileName(path)
 		if got != want || ok != (want != "") {

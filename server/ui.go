@@ -130,6 +130,9 @@ const indexPage = "index.html"
 // and has written nothing, when the folder is a copy that was changed.
 func (f *uiFolder) serve(w http.ResponseWriter, r *http.Request) bool {
 	name, ok := fileName(r.URL.Path)
+	if place := strings.HasSuffix(name, "/"); ok && place { // never a file: what is relative in it would lead elsewhere
+		name, ok = indexPage, !hasExtension(name)
+	}
 	if !ok {
 		notFound(w, r.URL.Path)
 		return true
@@ -197,8 +200,20 @@ func (f *uiFolder) answer(w http.ResponseWriter, r *http.Request, name string, f
 		h.Set("Content-Encoding", "gzip")
 		w = sizedWriter{w, file.info.Size()}
 	}
+	if wanted := r.Header.Get("Range"); file.packed && strings.Contains(wanted, ",") || strings.HasSuffix(wanted, "=-0") {
+		r = withoutRange(r)
+	}
 	http.ServeContent(w, r, "", modified, file.content())
 	return true
+}
+
+// withoutRange is r for the whole file, which a server may always send: the frame around several ranges is not in the
+// encoding of the file, and of the last 0 bytes no range can be made.
+func withoutRange(r *http.Request) *http.Request {
+	whole := *r
+	whole.Header = r.Header.Clone()
+	whole.Header.Del("Range")
+	return &whole
 }
 
 // isMissing reports whether a file could not be opened because it is none of the folder's.
@@ -206,15 +221,14 @@ func isMissing(err error) bool {
 	return err != nil && !errors.Is(err, errDamaged) && !errors.Is(err, errShortage)
 }
 
-// fileName turns a URL path into the name of a file within a folder. What could mean another place on some system, and
-// what is hidden, is no name.
+// fileName turns a URL path into the name of a file within a folder, or of a place, which ends in a slash. What could
+// mean another file on some system, and what is hidden, is no name.
 func fileName(urlPath string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(urlPath, "/")
-	name = strings.TrimSuffix(name, "/")
 	if urlPath == "/" {
 		return indexPage, true
 	}
-	if !ok || !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00") || name[0] == '.' ||
+	if !ok || !fs.ValidPath(strings.TrimSuffix(name, "/")) || strings.ContainsAny(name, "\\\x00") || name[0] == '.' ||
 		strings.Contains(name, "/.") {
 		return "", false
 	}

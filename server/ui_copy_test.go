@@ -328,6 +328,22 @@ func TestDamageIsToldOfEachTime(t *testing.T) {
 	}
 }
 
+// Several ranges come in a frame, which is not packed as the file is: who asks for them gets the whole file.
+func TestSeveralRangesOfAPackedFile(t *testing.T) {
+	k := keepStudio(t)
+	files := studioFiles("one")
+	files["long.js"] = strings.Repeat("0123456789", 500)
+	k.install(t, "1.0.0", files)
+	one := ask(t, k.Running, "GET", "/long.js", "", "Accept-Encoding", "gzip", "Range", "bytes=0-1")
+	one.wants(t, 206, "\x1f\x8b")
+	one.wantsHeader(t, "Content-Encoding", "gzip")
+	several := ask(t, k.Running, "GET", "/long.js", "", "Accept-Encoding", "gzip", "Range", "bytes=0-1,4-5")
+	if several.Status != 200 || !strings.HasPrefix(several.Body, "\x1f\x8b") {
+		t.Errorf("got %d, %.20q", several.Status, several.Body)
+	}
+	several.wantsHeader(t, "Content-Type", "text/javascript; charset=utf-8")
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

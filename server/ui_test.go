@@ -94,7 +94,7 @@ func TestUIPaths(t *testing.T) {
 		"/a%00.js":                      missing,
 		"/health/":                      page, // not the API route, which wins only where it is
 		"/main-QX3ZV7KA.js/x.js":        missing,
-		"/main-QX3ZV7KA.js/":            "console.log(1)",
+		"/main-QX3ZV7KA.js/":            missing,
 		"/v1/models/x":                  `{"error":{"message":"not found: only /v1/models and /v1/chat/completions are passed on","type":"invalid_request_error","param":null,"code":"not_found"}}` + "\n",
 		"/" + strings.Repeat("x", 5000): page,
 	} {
@@ -194,6 +194,19 @@ func TestUIHeaders(t *testing.T) {
 	}
 }
 
+// A path that ends in a slash is a place within the app, never a file: what is relative in it would lead elsewhere.
+func TestUIPlacesAreNoFiles(t *testing.T) {
+	dir := studioFolder(t)
+	must(t, os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("terms"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "part.js"), []byte("part"), 0o600))
+	r := servertest.Start(t, server.Config{UIDir: dir})
+	page := ask(t, r, "GET", "/", "").Body
+	ask(t, r, "GET", "/LICENSE", "").wants(t, 200, "terms")
+	ask(t, r, "GET", "/LICENSE/", "").wants(t, 200, page)
+	ask(t, r, "GET", "/part.js/", "").wants(t, 404, `{"error":"not found"}`+"\n")
+	ask(t, r, "GET", "/index.html/", "").wants(t, 404, `{"error":"not found"}`+"\n")
+}
+
 // companion.md: Range and conditional requests.
 func TestUIRanges(t *testing.T) {
 	r := servertest.Start(t, server.Config{UIDir: studioFolder(t)})
@@ -203,6 +216,13 @@ func TestUIRanges(t *testing.T) {
 	part.wantsHeader(t, "Content-Range", "bytes 2-4/10")
 	ask(t, r, "GET", path, "", "Range", "bytes=20-").wantsHeader(t, "Content-Range", "bytes */10")
 	ask(t, r, "GET", path, "", "Range", "bytes=2-4", "If-Range", `"other"`).wants(t, 200, "0123456789")
+	ask(t, r, "GET", path, "", "Range", "bytes=9-9").wants(t, 206, "9")
+	ask(t, r, "GET", path, "", "Range", "bytes=-1").wants(t, 206, "9")
+	ask(t, r, "GET", path, "", "Range", "bytes=9-10").wantsHeader(t, "Content-Range", "bytes 9-9/10")
+	ask(t, r, "GET", path, "", "Range", "bytes=10-").wantsHeader(t, "Content-Range", "bytes */10")
+	none := ask(t, r, "GET", path, "", "Range", "bytes=-0") // no range stands for nothing
+	none.wants(t, 200, "0123456789")
+	none.wantsHeader(t, "Content-Range")
 	ask(t, r, "GET", path, "", "If-Modified-Since", part.Header.Get("Last-Modified")).wants(t, 304, "")
 	ask(t, r, "GET", path, "", "If-Match", `"other"`).wants(t, 412, "")
 }
