@@ -134,10 +134,14 @@ func percent(s protocol.StudioStatus) int64 {
 }
 
 func shortened(text string, width int) string {
-	if runes := []rune(text); len(runes) > width && width > 1 {
-		return string(runes[:width-1]) + "…"
+	runes := []rune(text)
+	switch {
+	case len(runes) <= width:
+		return text
+	case width < 1:
+		return ""
 	}
-	return text
+	return string(runes[:width-1]) + "…"
 }
 
 // byteSize writes a size the way a person does.

@@ -108,6 +108,8 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 		{downloading, 80, "Downloading Studio 0.5.0  ██████░░░░░░░░   43 %  1.3 MiB of 3.0 MiB · 2.1 MiB/s"},
 		{downloading, 70, "Downloading Studio 0.5.0   43 %  1.3 MiB of 3.0 MiB · 2.1 MiB/s"},
 		{downloading, 40, "Downloading Studio 0.5.0   43 %  1.3 M…"},
+		{downloading, 2, "…"},
+		{downloading, 1, ""},
 		{unknown, 80, "Downloading Studio 0.5.0  1.3 MiB"},
 		{protocol.StudioStatus{Stage: protocol.StudioUnpacking, Available: "0.5.0"}, 80, "Installing Studio 0.5.0"},
 		{protocol.StudioStatus{Stage: protocol.StudioUnpacking, Version: "0.5.0"}, 80, "Installing Studio 0.5.0"},

@@ -80,8 +80,8 @@ func TestRollbacksGoOnBackAndAllAreHeld(t *testing.T) {
 			t.Fatalf("got %s, want %s", c.Version, want)
 		}
 	}
-	if _, err := s.Rollback(t.Context()); !errors.Is(err, studio.ErrNoPrevious) {
-		t.Errorf("got %v, want ErrNoPrevious", err)
+	if _, err := s.Rollback(t.Context()); !errors.Is(err, studio.ErrNoPrevious) || !strings.Contains(hint.Of(err), "--ignore-hold") {
+		t.Errorf("got %v (hint %q), want ErrNoPrevious and the way forward", err, hint.Of(err))
 	}
 	update(t, s) // still 1.2.0
 	wantVersion(t, reopen(t, cfg), "1.0.0")

@@ -148,6 +148,9 @@ func (s *Store) rollback(ctx context.Context) (Copy, error) {
 	}
 	present, rest := copies[0].Copy, copies[1:]
 	at := slices.IndexFunc(rest, func(c finished) bool { return !h.from(c.Copy) })
+	if at < 0 && h.active {
+		return Copy{}, hint.With(ErrNoPrevious, "this is the version that you went back to already; studio update --ignore-hold goes forward again")
+	}
 	if at < 0 {
 		return Copy{}, nothing
 	}
