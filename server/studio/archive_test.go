@@ -16,6 +16,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/studio"
 )
 
@@ -276,6 +277,9 @@ func (i installation) wantRefused(t *testing.T, archive []byte, why string) {
 	_, err := i.store.Update(t.Context(), studio.UpdateOptions{})
 	if !errors.Is(err, studio.ErrArchive) || !strings.Contains(err.Error(), why) {
 		t.Errorf("got %v, want ErrArchive with %q", err, why)
+	}
+	if !strings.Contains(hint.Of(err), "whoever publishes") {
+		t.Errorf("hint: got %q", hint.Of(err))
 	}
 	// The cache folder's own time changes, and the lock is there from the first update on.
 	if after := tree(t, i.cache); withoutFirstLine(after) != withoutFirstLine(before) {

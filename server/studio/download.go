@@ -303,7 +303,8 @@ func (d *download) note(res *http.Response) error {
 }
 
 func (d *download) over() error {
-	return unwantedError{fmt.Errorf("it is over the cap of %s", httpx.FormatSize(d.store.cfg.MaxDownload))}
+	return hint.With(unwantedError{fmt.Errorf("it is over the cap of %s", httpx.FormatSize(d.store.cfg.MaxDownload))},
+		"nothing was installed; whoever publishes this release has to mend it")
 }
 
 // Write takes the next bytes of the archive.

@@ -207,6 +207,9 @@ func (s *Store) install(ctx context.Context, m Manifest, raw []byte, opts Update
 	opts.Progress(Progress{Stage: Unpacking, Version: m.Version})
 	at := s.nextInstall(time.Now())
 	files, err := s.build(ctx, filepath.Join(work, "copy"), archive, record{InstalledAt: at, SHA256: m.SHA256}, raw)
+	if errors.Is(err, ErrArchive) {
+		err = hint.With(err, "nothing was installed; whoever publishes this release has to mend it")
+	}
 	if err != nil {
 		return Copy{}, err
 	}
