@@ -71,6 +71,9 @@ type Config struct {
 	// Sessions is what the console shows of conversations with models, to pages of this address alone. Nil: nothing, as
 	// on every listener outside loopback.
 	Sessions *Sessions
+	// Upstreams is what the console shows of model servers, to pages of this address alone. Nil: nothing, as on every
+	// listener outside loopback.
+	Upstreams *Upstreams
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
 	UI *UISource
 	// Studio is the state of the offline copy, for GET /studio/status. Nil: the route answers 404.

@@ -44,6 +44,7 @@ const (
 	SourceConfigured UpstreamSource = "configured" // by the upstream setting
 	SourceDemo       UpstreamSource = "demo"       // the built-in model
 	SourceNamed      UpstreamSource = "named"      // a profile that the user added
+	SourceFound      UpstreamSource = "found"      // a model server that runs on this machine
 )
 
 // UpstreamEntry is one upstream that calls can go to.
@@ -57,5 +58,5 @@ type UpstreamEntry struct {
 
 // UpstreamList is the answer of GET /v1/upstreams.
 type UpstreamList struct {
-	Upstreams []UpstreamEntry `json:"upstreams"` // the configured one, the demo model, then the others by name
+	Upstreams []UpstreamEntry `json:"upstreams"` // the configured one, the demo model, the named by name, the found
 }

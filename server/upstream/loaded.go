@@ -27,7 +27,7 @@ func (l Loaded) Is(name string) bool {
 
 // Loopback says whether t is on this machine for certain. The demo model is no server at all.
 func (t *Target) Loopback() bool {
-	if t.Demo {
+	if t.Inside() {
 		return false
 	}
 	host := t.BaseURL.Hostname()

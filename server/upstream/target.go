@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/internal/httpx"
 )
 
 // DemoName is the word that names the built-in demo model where a base URL is expected.
@@ -26,6 +27,8 @@ type Target struct {
 	Demo      bool              // the built-in model: BaseURL is a name only
 	Transport http.RoundTripper // its own, so that pools of idle connections are not shared
 	APIKey    string            // sent as a bearer token when the caller sent no Authorization; "" for none
+
+	inside string // of one that is no server: what it is where a base URL is shown; "" for a server
 }
 
 // Parse makes the Target of a base URL such as "http://localhost:11434/v1", or of the word "demo". The errors name
@@ -132,7 +135,7 @@ func (t *Target) URL(path string) *url.URL {
 // LeadsTo reports whether calls to t would come in at local, an address that this process listens on.
 func (t *Target) LeadsTo(local net.Addr) bool {
 	tcp, ok := local.(*net.TCPAddr)
-	if !ok || t.Demo || t.port() != strconv.Itoa(tcp.Port) {
+	if !ok || t.Inside() || t.port() != strconv.Itoa(tcp.Port) {
 		return false
 	}
 	host := t.BaseURL.Hostname()
@@ -143,10 +146,25 @@ func (t *Target) LeadsTo(local net.Addr) bool {
 	return err == nil && addr.Unmap() == tcp.AddrPort().Addr().Unmap()
 }
 
+// NewHandler returns a Target whose calls handler answers, in this process and with no network. The paths that it sees
+// are those below a base URL, such as "/models". word stands where a base URL is shown.
+func NewHandler(name, word string, handler http.Handler) *Target {
+	return &Target{
+		Name: name, BaseURL: &url.URL{Scheme: "http", Host: "inside.invalid"}, inside: word,
+		Transport: httpx.InProcess(handler),
+	}
+}
+
+// Inside says whether t is answered by this process, as the demo model is. Its BaseURL leads nowhere then.
+func (t *Target) Inside() bool { return t.Demo || t.inside != "" }
+
 // String is the base URL as a person writes it: "demo" for the built-in model. It holds no secret.
 func (t *Target) String() string {
-	if t.Demo {
+	switch {
+	case t.Demo:
 		return DemoName
+	case t.inside != "":
+		return t.inside
 	}
 	return t.BaseURL.String()
 }

@@ -58,7 +58,7 @@ func newTransport(host string) *http.Transport {
 // Proxy is the web proxy that the environment has for calls to t; nil when they go straight there, as those to this
 // machine always do.
 func (t *Target) Proxy() (*url.URL, error) {
-	if t.Demo || isLocal(t.BaseURL.Hostname()) {
+	if t.Inside() || isLocal(t.BaseURL.Hostname()) {
 		return nil, nil
 	}
 	return httpproxy.FromEnvironment().ProxyFunc()(t.BaseURL)
