@@ -57,11 +57,14 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 	case tray.UseDemo:
 		return a.choice.Use(upstream.DemoName)
 	case tray.UseConfigured:
-		return a.choice.Use(upstream.ConfiguredName)
+		return a.choice.Back()
 	case tray.StudioUpdate, tray.StudioCancel, tray.StudioRollback, tray.StudioFolder:
 		return a.doStudio(ctx, action)
 	case tray.UseUpstream:
 		return a.choice.Use(key)
+	case tray.LookAgain:
+		a.scout.Look()
+		return nil
 	case tray.OpenSession:
 		if err := a.cfg.OpenTerminal([]string{"session", "attach", key}); err != nil {
 			return fmt.Errorf("opening the session: %w", err)
@@ -70,6 +73,9 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 	case tray.MenuOpened:
 		if a.board.Get().upstream.Reach == protocol.ReachDown { // it may have been started since
 			a.scout.Ask()
+		}
+		if a.models != nil {
+			a.models.Ask()
 		}
 		a.askDatabases()
 		return nil

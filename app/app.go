@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 	"chatwright.dev/tray/server/proxy"
 	"chatwright.dev/tray/server/session"
 	"chatwright.dev/tray/server/upstream"
+	"chatwright.dev/tray/server/upstream/detect"
 	"chatwright.dev/tray/server/watch"
 )
 
@@ -59,6 +61,9 @@ type Config struct {
 	Hangup <-chan os.Signal
 	// Abort, when closed, skips what is left of the grace. Nil never does.
 	Abort <-chan struct{}
+	// Detect is where model servers are looked for, besides that the companion's own port is left out. The zero value: on
+	// this machine.
+	Detect detect.Config
 	// Listen is net.Listen for TCP when nil.
 	Listen func(addr string) (net.Listener, error)
 }
@@ -85,6 +90,8 @@ type app struct {
 	board      board
 	status     *watch.Value[protocol.Status]
 	scout      *scout
+	models     *modelist                                // nil: nobody looks at a menu
+	through    func(*upstream.Target) http.RoundTripper // records calls; nil: nothing does
 	supervisor *supervisor
 	control    *control.Server
 	publisher  *publisher
@@ -169,6 +176,9 @@ func (a *app) live(ctx context.Context) error {
 	group.Go(func() error { return a.keepSessions(groupCtx) })
 	group.Go(func() error { return a.scout.Run(groupCtx) })
 	group.Go(func() error { return a.speed.Run(groupCtx) })
+	if a.models != nil {
+		group.Go(func() error { return a.models.Run(groupCtx) })
+	}
 	if a.librarian != nil {
 		group.Go(func() error { return a.librarian.Run(groupCtx) })
 	}

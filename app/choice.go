@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,18 +22,29 @@ import (
 const causeProfiles = "upstreams"
 
 // A choice is the upstreams that calls can go to, and which of them Studio's calls do go to: the configured one, the
-// demo model, or a named one. What was chosen last is remembered, and holds after a restart too; but a start that names
-// an upstream by flag or environment begins with that one, since whoever wrote it means this run.
+// demo model, a named one, or one that was found on this machine. In this order decide who begins:
+//
+//   - a flag or the environment, since whoever wrote it means this run;
+//   - what was chosen last, in the menu or on the command line, if it is one of those that are always there or have a
+//     name;
+//   - tray.toml;
+//   - when nobody has said: what was found, by the rules of package detect.
 type choice struct {
 	profiles   *upstream.Profiles
 	selector   *upstream.Selector
 	scout      *scout
-	configured func() string // the upstream setting
+	find       func(context.Context) []protocol.FoundServer // nil: nobody looks
+	configured func() string                                // the upstream setting
 	log        *slog.Logger
 	lost       *protocol.Notice // what happened to the named ones; nil: nothing
+	replay     *upstream.Target // answers all calls instead of every upstream; nil: none does
 
 	mu      sync.Mutex // held while the choice, or what is chosen, changes
-	chosen  string
+	chosen  string     // a name, or the base URL of one that was found
+	why     string     // why that one
+	before  string     // what was chosen before the demo model; "" nothing
+	open    bool       // nobody has said, and nothing was found yet
+	found   findings
 	setting *upstream.Target // of the setting; kept so that its connections are
 	demo    *upstream.Target
 	reaches map[string]reached // what was last known of each, by name
@@ -47,7 +59,8 @@ type reached struct {
 
 // candidate is one upstream that could be chosen.
 type candidate struct {
-	name   string // under which it is chosen
+	name   string // under which the command line chooses it
+	key    string // under which it is remembered: the name, or the base URL of one that was found
 	source protocol.UpstreamSource
 	target *upstream.Target
 	model  string
@@ -55,9 +68,15 @@ type candidate struct {
 
 // newChoice reads the named upstreams and what was chosen last. The first is where calls go at the beginning.
 func newChoice(cfg Config, remembered *memory, log *slog.Logger) (c *choice, first *upstream.Target, err error) {
-	c = &choice{log: log, demo: upstream.NewDemo(upstream.DemoConfig{}), reaches: map[string]reached{}, chosen: upstream.ConfiguredName}
+	c = &choice{
+		log: log, demo: upstream.NewDemo(upstream.DemoConfig{}), reaches: map[string]reached{},
+		chosen: upstream.ConfiguredName, why: whyAsSet, found: findings{targets: map[string]*upstream.Target{}},
+	}
 	c.configured = func() string { return cfg.Settings.Upstream }
 	if c.setting, err = upstream.Parse(cfg.Settings.Upstream); err != nil {
+		return nil, nil, err
+	}
+	if c.replay, err = newReplay(cfg.Settings); err != nil {
 		return nil, nil, err
 	}
 	profiles, setAside, err := upstream.OpenProfiles(cfg.Paths.Upstreams)
@@ -70,15 +89,36 @@ func newChoice(cfg Config, remembered *memory, log *slog.Logger) (c *choice, fir
 			c.lost.Hint = "The old file is " + filepath.Base(setAside) + "."
 		}
 	}
-	first = c.setting
-	if name := remembered.Chosen(); name != "" && !explicit(cfg.Settings) {
-		if found, err := c.find(name); err == nil {
-			c.chosen, first = name, found.target
-		} else {
-			log.Warn("the upstream that was chosen last is gone", "upstream", name)
-		}
+	return c, c.begin(cfg.Settings, remembered), nil
+}
+
+// begin is where calls go until somebody has looked for model servers, if that is needed at all.
+func (c *choice) begin(now settings.Settings, remembered *memory) *upstream.Target {
+	switch {
+	case c.replay != nil:
+		return c.replay
+	case explicit(now):
+		return c.setting
 	}
-	return c, first, nil
+	name := remembered.Chosen()
+	c.open = now.Source("upstream").Kind == settings.FromDefault
+	switch {
+	case name == "" || name == upstream.ConfiguredName:
+		return c.setting
+	case isBase(name):
+		if target := c.found.target(name); target != nil {
+			c.chosen, c.why = name, whyUsedLast
+			return target
+		}
+		return c.setting
+	}
+	one, err := c.named(name)
+	if err != nil {
+		c.log.Warn("the upstream that was chosen last is gone", "upstream", name)
+		return c.setting
+	}
+	c.chosen, c.why, c.open = name, whyUsedLast, false
+	return one.target
 }
 
 // join gives the choice the parts that it works with, before anybody asks for it.
@@ -96,17 +136,36 @@ func explicit(s settings.Settings) bool {
 	return kind == settings.FromFlag || kind == settings.FromEnv
 }
 
-// find returns the upstream of that name, as it is now.
-func (c *choice) find(name string) (candidate, error) {
+// named returns the upstream of that name, or at that base URL, as it is now.
+func (c *choice) named(name string) (candidate, error) {
+	switch {
+	case c.replay != nil: // whatever was asked when it was recorded
+		return c.replaying(), nil
+	case isBase(name):
+		return c.byBase(name)
+	}
+	one, err := c.told(name)
+	if errors.Is(err, upstream.ErrNoProfile) {
+		for _, other := range c.all() {
+			if other.source == protocol.SourceFound && other.name == name {
+				return other, nil
+			}
+		}
+	}
+	return one, err
+}
+
+// told returns the upstream of that name among those that the user told of, or that are always there.
+func (c *choice) told(name string) (candidate, error) {
 	switch name {
 	case upstream.ConfiguredName:
 		target, err := c.fromSetting()
-		return candidate{name, protocol.SourceConfigured, target, ""}, err
+		return candidate{name, name, protocol.SourceConfigured, target, ""}, err
 	case upstream.DemoName:
-		return candidate{name, protocol.SourceDemo, c.demo, ""}, nil
+		return candidate{name, name, protocol.SourceDemo, c.demo, ""}, nil
 	}
 	profile, target, err := c.profiles.Get(name)
-	return candidate{name, protocol.SourceNamed, target, profile.Model}, err
+	return candidate{name, name, protocol.SourceNamed, target, profile.Model}, err
 }
 
 // fromSetting is the target of the upstream setting. It is called with the lock held, or before anybody else can.
@@ -123,17 +182,20 @@ func (c *choice) fromSetting() (*upstream.Target, error) {
 
 // all returns every upstream there is, in the order in which lists and menus show them.
 func (c *choice) all() []candidate {
+	if c.replay != nil {
+		return []candidate{c.replaying()}
+	}
 	var all []candidate
 	names := []string{upstream.ConfiguredName, upstream.DemoName}
 	for _, p := range c.profiles.List() {
 		names = append(names, p.Name)
 	}
 	for _, name := range names {
-		if found, err := c.find(name); err == nil { // one may be deleted meanwhile
+		if found, err := c.told(name); err == nil { // one may be deleted meanwhile
 			all = append(all, found)
 		}
 	}
-	return all
+	return append(all, c.foundOnes(all)...)
 }
 
 // For returns where a turn's calls go now, with the model for turns that name none; an empty name is the one that is in
@@ -144,7 +206,7 @@ func (c *choice) For(name string) (*upstream.Target, string, error) {
 	if name == "" {
 		name = c.chosen
 	}
-	found, err := c.find(name)
+	found, err := c.named(name)
 	return found.target, found.model, err
 }
 
@@ -152,18 +214,33 @@ func (c *choice) For(name string) (*upstream.Target, string, error) {
 func (c *choice) Use(name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, err := c.find(name)
+	if c.replay != nil {
+		return errReplaying
+	}
+	found, err := c.named(name)
 	if err != nil {
 		return refused(err)
 	}
+	c.open, c.why = false, whyChosen
 	c.take(found)
-	c.scout.memory.Choose(name)
+	c.scout.memory.Choose(found.key)
 	return nil
+}
+
+// Back leaves the demo model for what was in use before it; where nothing was, for the configured one.
+func (c *choice) Back() error {
+	c.mu.Lock()
+	before := cmp.Or(c.before, upstream.ConfiguredName)
+	c.mu.Unlock()
+	return c.Use(before)
 }
 
 // take makes found the one in use. It is called with the lock held.
 func (c *choice) take(found candidate) {
-	c.chosen = found.name
+	if found.key == upstream.DemoName && c.chosen != found.key {
+		c.before = c.chosen
+	}
+	c.chosen = found.key
 	c.selector.Store(found.target)
 	c.show()
 	c.scout.report(found.target, protocol.ReachUnknown, "")
@@ -175,26 +252,36 @@ func (c *choice) take(found candidate) {
 func (c *choice) show() {
 	var rows []tray.Upstream
 	for _, one := range c.all() {
-		chosen := one.name == c.chosen
-		if one.target.Demo && len(rows) > 0 && rows[0].Label == one.target.Name { // the configured one is the demo model
-			rows[0].Chosen = rows[0].Chosen || chosen
+		row := c.row(one)
+		if one.target.Demo && len(rows) > 0 && rows[0].Label == row.Label { // the configured one is the demo model
+			rows[0].Chosen = rows[0].Chosen || row.Chosen
 			continue
 		}
-		rows = append(rows, tray.Upstream{Key: one.name, Label: one.target.Name, Named: one.source == protocol.SourceNamed, Chosen: chosen})
+		rows = append(rows, row)
 	}
-	c.scout.board.Update(func(p parts) parts { p.choosable = rows; return p })
+	back := ""
+	if one, err := c.named(cmp.Or(c.before, upstream.ConfiguredName)); err == nil && !one.target.Inside() {
+		back = c.row(one).Label
+	}
+	found, why := c.found.servers, c.why
+	c.scout.board.Update(func(p parts) parts {
+		p.choosable, p.back, p.found, p.why = rows, back, found, why
+		return p
+	})
 }
 
 // List says what is known of each upstream; with ask, each is asked, all at once.
 func (c *choice) List(ctx context.Context, ask bool) protocol.UpstreamList {
-	c.mu.Lock()
-	all := c.all()
-	c.mu.Unlock()
 	if ask {
+		c.Look(ctx)
+		c.mu.Lock()
+		all := c.all()
+		c.mu.Unlock()
 		c.probe(ctx, all)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	all := c.all()
 	list := protocol.UpstreamList{}
 	for _, one := range all {
 		list.Upstreams = append(list.Upstreams, c.entry(one))
@@ -215,8 +302,8 @@ func (c *choice) probe(ctx context.Context, all []candidate) {
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.reaches[one.name] = reached{one.target, reach, detail}
-			if one.name == c.chosen && c.selector.Load() == one.target {
+			c.reaches[one.key] = reached{one.target, reach, detail}
+			if one.key == c.chosen && c.selector.Load() == one.target {
 				c.scout.report(one.target, reach, detail)
 			}
 		})
@@ -231,9 +318,9 @@ func (c *choice) entry(one candidate) protocol.UpstreamEntry {
 			Name: one.name, Kind: protocol.KindOpenAI, BaseURL: one.target.String(), HasKey: one.target.APIKey != "",
 			Model: one.model, Protocol: protocol.ProtocolChatCompletions,
 		},
-		Source: one.source, Active: one.name == c.chosen, Reach: protocol.ReachUnknown,
+		Source: one.source, Active: one.key == c.chosen, Reach: protocol.ReachUnknown,
 	}
-	if known, ok := c.reaches[one.name]; ok && known.target == one.target {
+	if known, ok := c.reaches[one.key]; ok && known.target == one.target {
 		e.Reach, e.Detail = known.reach, known.detail
 	}
 	if now := c.scout.board.Get().upstream; e.Active && c.selector.Load() == one.target { // every call tells of it
@@ -246,7 +333,7 @@ func (c *choice) entry(one candidate) protocol.UpstreamEntry {
 func (c *choice) Get(name string) (protocol.UpstreamEntry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, err := c.find(name)
+	found, err := c.named(name)
 	if err != nil {
 		return protocol.UpstreamEntry{}, refused(err)
 	}
@@ -266,12 +353,12 @@ func (c *choice) Put(name string, req protocol.PutUpstreamRequest) (entry protoc
 	if _, _, err = c.profiles.Put(profile, req.APIKey == nil); err != nil {
 		return entry, false, refused(err)
 	}
-	found, err := c.find(name)
+	found, err := c.named(name)
 	if err != nil {
 		return entry, false, refused(err)
 	}
 	c.log.Info("named upstream stored", "upstream", name, "added", added)
-	if name == c.chosen && c.selector.Load() != found.target {
+	if found.key == c.chosen && c.selector.Load() != found.target {
 		c.take(found)
 	} else {
 		c.show()

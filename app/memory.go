@@ -68,6 +68,19 @@ func (m *memory) Chosen() string {
 	return m.state.Upstream
 }
 
+// LastToAnswer is the base URL of the upstream that answered last; "" when none ever did.
+func (m *memory) LastToAnswer() (base string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var last time.Time
+	for one, remembered := range m.state.Upstreams {
+		if remembered.LastAnswered.After(last) {
+			base, last = one, remembered.LastAnswered
+		}
+	}
+	return base
+}
+
 // Choose remembers which upstream was chosen, and writes it down at once: it is a decision.
 func (m *memory) Choose(name string) {
 	m.mu.Lock()

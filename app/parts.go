@@ -26,6 +26,11 @@ type parts struct {
 	notices       []protocol.Notice
 	// choosable are the upstreams that a menu offers.
 	choosable []tray.Upstream
+	found     []protocol.FoundServer // on this machine, when somebody last looked
+	why       string                 // why the one in use is in use
+	back      string                 // what was in use before the demo model; "" nothing
+	// models are what the upstream in use offers, as far as it is known.
+	models []protocol.Model
 	// sessions are the live ones, newest first, as many as a menu lists; sessionCounts is nil where there are none ever.
 	sessions      []tray.Session
 	sessionCounts *protocol.SessionCounts

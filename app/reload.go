@@ -50,14 +50,14 @@ func (a *app) reloadOnce(ctx context.Context) {
 	if next.OTLPEndpoint != before.OTLPEndpoint {
 		a.telemeter.Renew()
 	}
-	if next.Upstream != before.Upstream {
+	if next.Upstream != before.Upstream && next.Replay == "" {
 		if err := a.choice.Use(upstream.ConfiguredName); err != nil { // whoever changed it wants it now
 			a.tell(err)
 			return
 		}
 	}
 	if !sameServer(next, *before) || !a.sameHolders(&next) {
-		a.engine.Store(newEngine(&next, a.metrics.Begin, a.endTurn, a.log))
+		a.engine.Store(a.newEngine(&next))
 		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
 			a.tell(err)
 		}

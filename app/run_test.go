@@ -53,6 +53,7 @@ func live(t *testing.T, change func(*Config)) *living {
 	l.cfg = Config{Settings: settingsWith(t), Paths: pathsIn(t), Version: "test", Screen: l.screen}
 	ready := make(chan struct{})
 	l.cfg.Ready = func(protocol.Status) { close(ready) }
+	l.cfg.Detect.Address = func(int) string { return "" } // what runs on this machine is no part of the test
 	l.cfg.OpenURL = func(url string) error { l.opened <- url; return nil }
 	change(&l.cfg)
 	ctx, cancel := context.WithCancel(t.Context())

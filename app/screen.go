@@ -8,7 +8,6 @@ import (
 
 	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/protocol"
-	"chatwright.dev/tray/server/upstream"
 )
 
 // A Screen is the tray as the app sees it.
@@ -60,11 +59,13 @@ func (a *app) trayState(s protocol.Status) tray.State {
 			P50Ms: s.Metrics.LatencyP50Ms, P95Ms: s.Metrics.LatencyP95Ms, FirstTokenMs: s.Metrics.FirstTokenP50Ms,
 		},
 	}
-	if configured := a.settings.Load().Upstream; s.Upstream.Demo {
-		if target, err := upstream.Parse(configured); err == nil && !target.Demo {
-			state.ConfiguredUpstream = target.Name
-		}
+	if s.Upstream.Demo {
+		state.ConfiguredUpstream = now.back
 	}
+	if s.Phase != protocol.PhaseExternal { // its models are not those that we know
+		state.Models = trayModels(now.models)
+	}
+	state.Why, state.Recording = sentence(now.why), s.Recording
 	state.Studio = a.trayStudio(s)
 	state.Upstreams, state.Sessions = now.choosable, now.sessions
 	if now.sessionCounts != nil {

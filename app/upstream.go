@@ -34,10 +34,13 @@ type scout struct {
 	log      *slog.Logger
 	memory   *memory          // when each upstream last answered
 	ask      chan struct{}    // capacity 1: one more probe is wanted
+	look     chan struct{}    // capacity 1: model servers are to be looked for
 	clock    func() time.Time // the wall clock; it runs on while the machine sleeps
 	reach    func(context.Context, *upstream.Target) (protocol.Reach, string)
-	woke     func() // told after each sleep; nil: nobody is
-	failed   int    // 5xx answers in a row; used by observe alone
+	find     func(ctx context.Context, asked bool) // looks for model servers, if that is asked or needed; nil: nobody does
+	changed  func()                                // told when another upstream is in use, or its reach has changed; nil: nobody is
+	woke     func()                                // told after each sleep; nil: nobody is
+	failed   int                                   // 5xx answers in a row; used by observe alone
 	slept    atomic.Pointer[sleep]
 }
 
@@ -60,7 +63,31 @@ func (s *scout) Ask() {
 	}
 }
 
-// Run probes when asked, and after the machine slept.
+// Look wants model servers looked for soon, and then the upstream probed. It never blocks.
+func (s *scout) Look() {
+	select {
+	case s.look <- struct{}{}:
+	default: // it is wanted already
+	}
+}
+
+// looks looks for model servers, and then asks the upstream that is in use.
+func (s *scout) looks(ctx context.Context, asked bool) {
+	if s.find != nil {
+		s.find(ctx, asked)
+	}
+	s.probe(ctx)
+}
+
+// again says anew what is known of the upstream in use: what it is called may have been found out.
+func (s *scout) again() {
+	target, now := s.selector.Load(), s.board.Get().upstream
+	if target.String() == now.BaseURL {
+		s.report(target, now.Reach, now.Detail)
+	}
+}
+
+// Run probes and looks when asked, and after the machine slept.
 func (s *scout) Run(ctx context.Context) error {
 	ticker := time.NewTicker(wakePeriod)
 	defer ticker.Stop()
@@ -71,6 +98,8 @@ func (s *scout) Run(ctx context.Context) error {
 			return nil
 		case <-s.ask:
 			s.probe(ctx)
+		case <-s.look:
+			s.looks(ctx, true)
 		case <-ticker.C:
 			now := s.clock()
 			if now.Sub(last) > wakePeriod+wakeJump {
@@ -79,7 +108,7 @@ func (s *scout) Run(ctx context.Context) error {
 				if s.woke != nil {
 					s.woke()
 				}
-				s.probe(ctx)
+				s.looks(ctx, false)
 			}
 			last = now
 		}
@@ -150,11 +179,18 @@ func loadingText(model string) string {
 
 // report records what is known of target and tells, or stops telling, the person about it.
 func (s *scout) report(target *upstream.Target, reach protocol.Reach, detail string) {
+	before := s.board.Get()
 	next := describe(target, reach, detail)
-	if s.board.Get().upstream != next {
-		s.board.Update(func(p parts) parts { p.upstream = next; return p })
+	if kind := kindOf(before.found, target); kind != "" && target.Name == target.BaseURL.Host { // it has no name of its own
+		next.Name = kind
 	}
-	if reach == protocol.ReachOK && !target.Demo {
+	if before.upstream != next {
+		s.board.Update(func(p parts) parts { p.upstream = next; return p })
+		if s.changed != nil {
+			s.changed()
+		}
+	}
+	if reach == protocol.ReachOK && !target.Inside() {
 		s.memory.Answered(next.BaseURL, time.Now())
 	}
 	if reach == protocol.ReachOK && strings.HasSuffix(detail, upstream.WrongBase) {
@@ -166,11 +202,23 @@ func (s *scout) report(target *upstream.Target, reach protocol.Reach, detail str
 		s.board.clear(causeUpstream)
 		return
 	}
+	s.board.notify(protocol.Notice{Cause: causeUpstream, Text: detail, Hint: s.wayOut(target, next), Since: time.Now()})
+}
+
+// wayOut says what to do about an upstream that does not answer. Nothing switches by itself: whoever tests a bot wants to
+// know which model answered.
+func (s *scout) wayOut(target *upstream.Target, now protocol.Upstream) string {
+	if target.Inside() {
+		return "Record what is missing: chatwright-tray --record FOLDER."
+	}
 	way := "Start your model server, or use the demo model: in the menu, or with --upstream demo."
-	if at, ok := s.memory.LastAnswered(next.BaseURL); ok {
+	if other := s.board.Get().offer(); other != "" {
+		way = other
+	}
+	if at, ok := s.memory.LastAnswered(now.BaseURL); ok {
 		way = "It last answered " + at.Local().Format("2 January, 15:04") + ". " + way
 	}
-	s.board.notify(protocol.Notice{Cause: causeUpstream, Text: detail, Hint: way, Since: time.Now()})
+	return way
 }
 
 func describe(target *upstream.Target, reach protocol.Reach, detail string) protocol.Upstream {

@@ -18,6 +18,7 @@ import (
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/telemetry"
 	"chatwright.dev/tray/server/upstream"
+	"chatwright.dev/tray/server/upstream/detect"
 	"chatwright.dev/tray/server/watch"
 )
 
@@ -74,7 +75,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		ui:       protocol.UI{Source: protocol.UIConsole},
 	})
 	a.publisher = &publisher{
-		identity: protocol.Status{InstanceID: a.instanceID, Version: cfg.Version, PID: os.Getpid(), StartedAt: a.startedAt},
+		identity: protocol.Status{InstanceID: a.instanceID, Version: cfg.Version, PID: os.Getpid(), StartedAt: a.startedAt, Recording: baseOf(cfg.Settings.Record)},
 		board:    a.board,
 		metrics:  a.metrics,
 	}
@@ -83,13 +84,11 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.scout = &scout{
 		selector: a.selector, board: a.board, log: log,
 		memory: remembered,
-		ask:    make(chan struct{}, 1),
-		clock:  func() time.Time { return time.Now().Round(0) }, // without its monotonic part, which stands still in sleep
-		reach:  upstream.Probe,
+		ask:    make(chan struct{}, 1), look: make(chan struct{}, 1),
+		clock: func() time.Time { return time.Now().Round(0) }, // without its monotonic part, which stands still in sleep
+		reach: upstream.Probe,
 	}
-	a.scout.Ask()
-	a.choice.join(a.selector, a.scout, func() string { return a.settings.Load().Upstream })
-	a.publisher.observe = a.scout.observe
+	a.joinUpstreams()
 	a.speed = newSpeedometer(a.board, log, a.selector)
 	a.speed.inFlight, a.speed.slept = a.metrics.InFlight, a.scout.lastSleep
 	if a.librarian, err = a.newLibrarian(); err != nil {
@@ -106,10 +105,35 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
-	a.engine.Store(newEngine(&cfg.Settings, a.metrics.Begin, a.endTurn, log))
+	if a.through, err = newRecorder(cfg.Settings, a.board, log); err != nil {
+		return nil, err
+	}
+	a.engine.Store(a.newEngine(&cfg.Settings))
 	a.sessions = a.openSessions()
 	a.control = control.New(a.controlConfig())
 	return a, nil
+}
+
+// joinUpstreams makes those that know of upstreams known to one another, and wants the first look.
+func (a *app) joinUpstreams() {
+	a.choice.find = finder(a.cfg.Detect, func() string { return a.board.Get().addr })
+	a.scout.find = a.choice.look
+	a.choice.join(a.selector, a.scout, func() string { return a.settings.Load().Upstream })
+	if a.choice.open {
+		a.scout.Look()
+	} else {
+		a.scout.Ask()
+	}
+	a.publisher.observe = a.scout.observe
+	if a.cfg.Screen == nil { // nobody looks at a menu
+		return
+	}
+	a.models = newModelist(a.board, a.log, a.selector, detect.Models)
+	a.scout.changed = a.models.Ask
+	a.publisher.observe = func(calls []protocol.Call) {
+		a.scout.observe(calls)
+		a.models.Called()
+	}
 }
 
 // controlConfig is what the control socket answers with and whom it asks.
@@ -160,6 +184,7 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		Upstream:        a.selector,
 		Metrics:         a.metrics,
 		Record:          a.record,
+		Through:         a.through,
 		Status:          a.status,
 		Grace:           now.Grace,
 		MaxChatBody:     now.MaxBody,

@@ -66,14 +66,13 @@ type Config struct {
 	Metrics *metrics.Store
 	// Record is told of each call that ended, once Metrics knows of it. It must not block. Nil: nobody is.
 	Record func(protocol.Call)
+	// Through is what carries calls to an upstream, such as what records them. Nil: the upstream's own transport.
+	Through func(*upstream.Target) http.RoundTripper
 	// Status is what /console/events shows. Nil: composed here from what the server itself knows.
 	Status *watch.Value[protocol.Status]
 	// Sessions is what the console shows of conversations with models, to pages of this address alone. Nil: nothing, as
 	// on every listener outside loopback.
 	Sessions *Sessions
-	// Upstreams is what the console shows of model servers, to pages of this address alone. Nil: nothing, as on every
-	// listener outside loopback.
-	Upstreams *Upstreams
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
 	UI *UISource
 	// Studio is the state of the offline copy, for GET /studio/status. Nil: the route answers 404.
@@ -219,6 +218,7 @@ func (s *Server) prepareRoutes(cfg Config) error {
 		Log:     s.log,
 
 		MeterUsage: cfg.MeterUsage,
+		Through:    cfg.Through,
 	})
 	s.health = healthAnswer(cfg.Version)
 	s.routes = s.table()

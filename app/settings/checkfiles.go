@@ -29,6 +29,9 @@ func (s Settings) CheckFiles() error {
 			return blame(s.Source("ui-dir"), hint.With(err, "name the folder of a Studio build: the one with its index.html"))
 		}
 	}
+	if err := checkIs(s.Replay, "a folder", fs.FileMode.IsDir); err != nil {
+		return blame(s.Source("replay"), hint.With(err, "record some calls first: chatwright-tray --record "+s.Replay))
+	}
 	_, err := s.ReadRemoteToken()
 	return err
 }

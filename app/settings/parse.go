@@ -98,3 +98,15 @@ func parseSize(text string) (int64, error) {
 	}
 	return int64(n), nil
 }
+
+// mostSpeed is where a replay is hardly to be told from one that answers at once.
+const mostSpeed = 1000
+
+func setReplaySpeed(s *Settings, text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > mostSpeed {
+		return hint.With(fmt.Errorf("%q is not a number from 0 to %d", clip(text), mostSpeed), "write 1, 2 or 0.5, or 0 for at once")
+	}
+	s.ReplaySpeed = n
+	return nil
+}

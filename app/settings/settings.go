@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -38,6 +39,9 @@ type Settings struct {
 	MeterUsage        bool          // ask for the usage of streams whose callers did not
 	MetricsCapacity   int
 	Grace             time.Duration // more than 0
+	Record            string        // folder that calls are recorded in; "" none are
+	Replay            string        // folder of recordings that answer calls; "" upstreams do
+	ReplaySpeed       float64       // 1 as recorded; 0 at once
 	History           bool          // record the calls in a file
 	HistoryDays       int           // how long they are kept
 	MaxSessions       int           // live at once
@@ -264,8 +268,23 @@ func (s Settings) checkTogether() error {
 			fmt.Errorf("remote callers need a token"),
 			"name a file with one: --remote-token-file. Make it with: (umask 077; openssl rand -hex 32 > token)"))
 	}
+	if err := s.checkRecordings(); err != nil {
+		return err
+	}
 	if err := server.CheckAddr(s.Addr, s.AllowRemote); err != nil {
 		return blame(s.Source("addr"), err)
+	}
+	return nil
+}
+
+func (s Settings) checkRecordings() error {
+	replay, speed := s.Source("replay"), s.Source("replay-speed")
+	switch {
+	case s.Record != "" && s.Replay != "":
+		return blame(replay, hint.With(fmt.Errorf("calls are recorded (%s) or answered from recordings, not both", s.Source("record")),
+			"leave out one of --record and --replay"))
+	case s.Replay == "" && speed.Kind != FromDefault:
+		return blame(speed, hint.With(errors.New("nothing is replayed"), "name the recordings too: --replay FOLDER"))
 	}
 	return nil
 }

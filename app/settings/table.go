@@ -146,6 +146,15 @@ func appEntries() []entry {
 				s.HistoryDays, err = parseNumber(text, 3650)
 				return err
 			}},
+		{Setting{Name: "record", Env: "CHATWRIGHT_RECORD", Arg: "folder",
+			Usage: "record each call and its answer as a file in this folder, keys left out; see Recordings"},
+			kindPath, func(s *Settings, text string) error { s.Record = text; return nil }}, // no key: what is said is not kept for good by a line in a file
+		{Setting{Name: "replay", Env: "CHATWRIGHT_REPLAY", Arg: "folder",
+			Usage: "answer calls from the recordings in this folder, with no model server and no network"},
+			kindPath, func(s *Settings, text string) error { s.Replay = text; return nil }},
+		{Setting{Name: "replay-speed", Env: "CHATWRIGHT_REPLAY_SPEED", Default: "1", Arg: "number",
+			Usage: "how fast recordings answer: 1 as they were, 2 in half the time, 0 at once"},
+			kindNumber, setReplaySpeed},
 		{Setting{Name: "max-sessions", Env: "CHATWRIGHT_MAX_SESSIONS", Key: "sessions.max", Default: "1000", Arg: "number",
 			Usage: "how many sessions with models may be live at once"},
 			kindNumber, func(s *Settings, text string) (err error) {

@@ -2,15 +2,18 @@ package tray
 
 import (
 	"fmt"
-	"slices"
+	"math"
+	"strings"
 )
 
-// upstreams is the choice of an upstream, once there is more to choose from than the configured one and the demo model,
-// for which demoSwitch is enough.
+// upstreams is the choice of an upstream: those that are always there, named and found ones.
 func upstreams(s State) []Row {
 	ours := s.Phase == Running || s.Phase == Degraded || s.Phase == Stopped
-	offered := ours && slices.ContainsFunc(s.Upstreams, func(u Upstream) bool { return u.Named })
-	rows := []Row{item("upstream", "Upstream", "").visible(offered)}
+	why := clean(s.Why, maxDetail)
+	if why != "" {
+		why = "In use: " + why
+	}
+	rows := []Row{item("upstream", "Upstream", "").visible(ours), text("upstream.why", why).in("upstream")}
 	for i := range upstreamRows {
 		row := item(ID(fmt.Sprintf("upstream.%d", i+1)), "", UseUpstream)
 		if i < len(s.Upstreams) {
@@ -21,7 +24,47 @@ func upstreams(s State) []Row {
 		row.Checkable = true
 		rows = append(rows, row.in("upstream"))
 	}
-	return append(rows, more("upstream.more", len(s.Upstreams)-upstreamRows, "chatwright-tray upstream list").in("upstream"))
+	return append(rows,
+		more("upstream.more", len(s.Upstreams)-upstreamRows, "chatwright-tray upstream list").in("upstream"),
+		item("upstream.look", "Look again", LookAgain).in("upstream"))
+}
+
+// models are what the upstream offers. They are brought up to date at leisure, with the calls.
+func models(s State) []Row {
+	rows := []Row{item("models", "Models", "").visible(len(s.Models) > 0).paced(AfterCalls)}
+	for i := range modelRows {
+		label := ""
+		if i < len(s.Models) {
+			label = modelLabel(s.Models[i])
+		}
+		rows = append(rows, text(ID(fmt.Sprintf("model.%d", i+1)), label).in("models").paced(AfterCalls))
+	}
+	return append(rows, more("model.more", len(s.Models)-modelRows, "/v1/models").in("models").paced(AfterCalls))
+}
+
+// modelLabel marks what can answer at once, and says where it runs: why is it slow is what people look here for.
+func modelLabel(m Model) string {
+	parts := []string{or(clean(m.ID, maxName), "unnamed")}
+	if m.SizeBytes > 0 {
+		parts = append(parts, Size(m.SizeBytes))
+	}
+	if m.GPUShare != nil {
+		switch share := math.Round(*m.GPUShare); {
+		case *m.GPUShare >= 100:
+			parts = append(parts, "GPU")
+		case *m.GPUShare <= 0:
+			parts = append(parts, "CPU")
+		default: // never all or nothing, which it is not
+			parts = append(parts, fmt.Sprintf("%.0f %% on the GPU", min(max(share, 1), 99)))
+		}
+	}
+	switch m.State {
+	case ModelLoaded:
+		parts[0] = "● " + parts[0]
+	case ModelLoading:
+		parts = append(parts, "loading")
+	}
+	return strings.Join(parts, " · ")
 }
 
 // sessions are the live conversations; a click opens one in a terminal.

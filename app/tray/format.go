@@ -38,6 +38,22 @@ func Plural(n int64, noun string) string {
 	return Number(n) + " " + noun + "s"
 }
 
+// Size writes bytes the way model servers do, by thousands: 30 MB, 2.5 GB, 40 GB.
+func Size(bytes int64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		switch n := float64(bytes) / unit.size; {
+		case n >= 9.95:
+			return fmt.Sprintf("%.0f %s", n, unit.name)
+		case n >= 0.9995:
+			return short(n) + " " + unit.name
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
+
 // Duration writes milliseconds the way a person does: 40 ms, 0.3 s, 1.8 s, 2 min 5 s, 1 h 4 min.
 func Duration(ms int64) string {
 	switch {

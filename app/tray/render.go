@@ -15,6 +15,8 @@ const (
 	SessionRows = 8
 	// upstreamRows is how many upstreams there is room for.
 	upstreamRows = 14
+	// modelRows is how many models there is room for.
+	modelRows = 12
 )
 
 // How many characters of foreign text a row shows; a menu grows as wide as its widest row.
@@ -37,6 +39,7 @@ func Render(s State) View {
 			notice("notice.2", s, 1),
 			notice("notice.3", s, 2),
 			demoSwitch(s),
+			text("recording", recording(s)).paced(Soon),
 		),
 		group(
 			item("studio", "Open Studio", OpenStudio),
@@ -47,7 +50,7 @@ func Render(s State) View {
 			text("last", last(s)).paced(EachSecond),
 			text("percentiles", percentiles(s.Metrics)).paced(EachSecond),
 			item("recent", "Recent calls", "").visible(len(s.Recent) > 0).paced(AfterCalls),
-		), recent(s), upstreams(s), studioCopy(s), sessions(s),
+		), recent(s), models(s), upstreams(s), studioCopy(s), sessions(s),
 		group(
 			item("server", "Server", ""),
 			startStop(s).in("server"),
@@ -194,6 +197,14 @@ func demoSwitch(s State) Row {
 		return item("demo", "Use the demo model", UseDemo)
 	}
 	return item("demo", "", UseDemo)
+}
+
+// recording is there for as long as what is said in calls is kept, so that nobody forgets it.
+func recording(s State) string {
+	if s.Recording == "" || s.Phase == External {
+		return ""
+	}
+	return "Recording calls in " + clean(s.Recording, maxName)
 }
 
 // startStop is one row for both, so that a click changes it in one step. Another companion is not ours to stop.

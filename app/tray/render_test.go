@@ -40,6 +40,8 @@ func running(change func(*tray.State)) tray.State {
 	return s
 }
 
+func percent(n float64) *float64 { return &n }
+
 func withCalls(s *tray.State) {
 	s.Metrics = tray.Metrics{Calls: 42, Errors: 2, InFlight: 1, P50Ms: ms(1234), P95Ms: ms(3400), FirstTokenMs: ms(290)}
 	s.Recent = []tray.Call{
@@ -108,15 +110,42 @@ var menus = []struct {
 		withCalls(s)
 		s.UpstreamName = "work"
 		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "localhost:11434"}, {Key: "demo", Label: "Demo model"},
-			{Key: "lmstudio", Label: "lmstudio", Named: true}, {Key: "work", Label: "work", Named: true, Chosen: true}}
+			{Key: "lmstudio", Label: "lmstudio"}, {Key: "work", Label: "work", Chosen: true}}
 	})},
 	{"upstreams that are always there", running(func(s *tray.State) {
 		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "localhost:11434", Chosen: true}, {Key: "demo", Label: "Demo model"}}
 	})},
 	{"more upstreams than rows", running(func(s *tray.State) {
 		for i := range 17 {
-			s.Upstreams = append(s.Upstreams, tray.Upstream{Key: fmt.Sprint("u", i), Label: fmt.Sprint("u", i), Named: true, Chosen: i == 3})
+			s.Upstreams = append(s.Upstreams, tray.Upstream{Key: fmt.Sprint("u", i), Label: fmt.Sprint("u", i), Chosen: i == 3})
 		}
+	})},
+	{"found upstreams", running(func(s *tray.State) {
+		s.Why = "Ollama, of several found"
+		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "Ollama · localhost:11434", Chosen: true}, {Key: "demo", Label: "Demo model"},
+			{Key: "http://localhost:1234/v1", Name: "lmstudio", Label: "LM Studio · localhost:1234", Found: true}}
+	})},
+	{"models", running(func(s *tray.State) {
+		withCalls(s)
+		s.Models = []tray.Model{
+			{ID: "llama3.2:latest", State: tray.ModelLoaded, SizeBytes: 3_460_000_000, GPUShare: percent(100)},
+			{ID: "big:70b", State: tray.ModelLoaded, SizeBytes: 49_900_000_000, GPUShare: percent(62.6)},
+			{ID: "tiny", State: tray.ModelLoaded, SizeBytes: 397_000_000, GPUShare: percent(0)},
+			{ID: "nearly_all", State: tray.ModelLoaded, GPUShare: percent(99.9)},
+			{ID: "coming", State: tray.ModelLoading},
+			{ID: "cold:1b", State: "unloaded", SizeBytes: 1_300_000_000},
+			{ID: "of a server that tells nothing", State: "unknown"},
+		}
+	})},
+	{"more models than rows", running(func(s *tray.State) {
+		for i := range 17 {
+			s.Models = append(s.Models, tray.Model{ID: fmt.Sprint("m\n", i)})
+		}
+	})},
+	{"recording", running(func(s *tray.State) { s.Recording = "cassettes" })},
+	{"replay", running(func(s *tray.State) {
+		s.UpstreamName, s.Why = "Replay of cassettes", "as set"
+		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "Replay of cassettes", Chosen: true}}
 	})},
 	{"sessions", running(func(s *tray.State) {
 		s.LiveSessions, s.Sessions = 2, []tray.Session{
@@ -269,6 +298,8 @@ func FuzzLabels(f *testing.F) {
 				Metrics: tray.Metrics{Calls: n, Errors: n, InFlight: n, P50Ms: &n, P95Ms: &n, FirstTokenMs: &n},
 				Recent:  []tray.Call{{Model: model, Status: status, Verdict: hint, LatencyMs: n, Tokens: n, TokensKnown: true, TokensPerSecond: rate}},
 				Notices: []tray.Notice{{Text: notice, Hint: hint}, {Text: notice}},
+				Why:     hint, Recording: name, Upstreams: []tray.Upstream{{Key: name, Label: model}},
+				Models: []tray.Model{{ID: model, State: tray.ModelState(hint), SizeBytes: n, GPUShare: &rate}},
 				Studio: &tray.Studio{Version: model, Previous: name, Available: notice, Coming: hint, Held: n%3 == 0,
 					Stage: tray.StudioStage(name), Bytes: n, Total: int64(status)},
 			})

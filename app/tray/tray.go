@@ -54,7 +54,8 @@ const (
 	StudioCancel   Action = "StudioCancel"
 	StudioRollback Action = "StudioRollback"
 	StudioFolder   Action = "StudioFolder"
-	UseUpstream    Action = "UseUpstream" // with its name
+	UseUpstream    Action = "UseUpstream" // with its key
+	LookAgain      Action = "LookAgain"   // for model servers on this machine
 	OpenSession    Action = "OpenSession" // with its id
 	Quit           Action = "Quit"
 	// MenuOpened asks for nothing: somebody looks. Not every panel tells.
@@ -84,7 +85,10 @@ type State struct {
 	Demo          bool   // the upstream is the built-in demo model
 	// ConfiguredUpstream is the name of the upstream that a click left for the demo model; empty: it was not a click.
 	ConfiguredUpstream string
-	Upstreams          []Upstream // that a click can choose; the menu offers them once there are named ones
+	Upstreams          []Upstream // that a click can choose
+	Why                string     // why the one in use is in use; empty: left out
+	Models             []Model    // that it offers, as far as they are known, loaded ones first
+	Recording          string     // where calls are recorded, with what they say; empty: they are not
 
 	Sessions     []Session // live, newest first; SessionRows of them are shown
 	LiveSessions int       // how many there are
@@ -103,9 +107,27 @@ type State struct {
 // Upstream is one that calls can go to.
 type Upstream struct {
 	Key    string // for UseUpstream
+	Name   string // on the command line
 	Label  string
-	Named  bool // by the user; the others are always there
+	Found  bool // on this machine, and nowhere else in the list
 	Chosen bool
+}
+
+// ModelState says whether a model can answer at once. The words are those of protocol.ModelState.
+type ModelState string
+
+// The states of a model that a menu tells apart.
+const (
+	ModelLoaded  ModelState = "loaded"
+	ModelLoading ModelState = "loading"
+)
+
+// Model is one that the upstream in use offers.
+type Model struct {
+	ID        string
+	State     ModelState
+	SizeBytes int64    // 0: unknown
+	GPUShare  *float64 // how many per cent of it are in the memory of a GPU; nil: unknown
 }
 
 // Session is a live conversation with a model.

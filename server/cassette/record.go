@@ -21,11 +21,17 @@ import (
 // maxRecorded bounds each body that is recorded. A call with a larger one passes and is not recorded.
 const maxRecorded = 32 << 20
 
+var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxRecorded>>20)
+
 // Recorder writes calls into a folder.
 type Recorder struct {
 	folder string
 	log    *slog.Logger
 	mu     sync.Mutex // one file name is looked for at a time
+
+	// Done is told of each call that ended, with nil when it was recorded and else with what kept it from being. It is
+	// set before the first call; NewRecorder has it tell nobody.
+	Done func(error)
 }
 
 // NewRecorder returns a recorder that writes into folder, which it makes where it is missing.
@@ -33,7 +39,15 @@ func NewRecorder(folder string, log *slog.Logger) (*Recorder, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, hint.With(fmt.Errorf("making the folder of recordings: %w", err), "name another with --record")
 	}
-	return &Recorder{folder: folder, log: log}, nil
+	try, err := os.CreateTemp(folder, ".try-*") // now, and not when the first call has been made
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("writing into the folder of recordings: %w", err), "name another with --record")
+	}
+	_ = try.Close()
+	if err := os.Remove(try.Name()); err != nil {
+		return nil, fmt.Errorf("writing into the folder of recordings: %w", err)
+	}
+	return &Recorder{folder: folder, log: log, Done: func(error) {}}, nil
 }
 
 // Wrap returns a RoundTripper that sends calls through next and records them. base is the path of the upstream's base
@@ -66,14 +80,17 @@ func (r recording) RoundTrip(in *http.Request) (*http.Response, error) {
 		body, ok := asked.whole()
 		if !ok || !fits {
 			r.recorder.log.Warn("a call is too large to be recorded", "path", path)
+			r.recorder.Done(errTooLarge)
 			return
 		}
 		t := Tape{Request: NewRequest(method, path, body, secrets...), Answer: Answer{
 			Status: answer.StatusCode, Headers: kept(answer.Header), Chunks: cleanChunks(chunks, secrets), Truncated: !whole,
 		}}
-		if err := r.recorder.write(t); err != nil {
+		err := r.recorder.write(t)
+		if err != nil {
 			r.recorder.log.Error("a call was not recorded", "err", err)
 		}
+		r.recorder.Done(err)
 	}}
 	return answer, nil
 }

@@ -29,11 +29,3 @@ type Model struct {
 	// GPUBytes is how much of it is in the memory of a GPU. Nil: the server does not tell.
 	GPUBytes *int64 `json:"gpuBytes,omitempty"`
 }
-
-// UpstreamOverview is the answer of GET /console/upstreams.
-type UpstreamOverview struct {
-	Found  []FoundServer   `json:"found"`  // on this machine, when somebody last looked
-	Named  []UpstreamEntry `json:"named"`  // all that can be chosen, found ones too
-	Active string          `json:"active"` // the name of the one in use
-	Why    string          `json:"why"`    // why that one, in a phrase: "used last"
-}

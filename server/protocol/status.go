@@ -75,7 +75,9 @@ type Status struct {
 	// Sessions says how many there are, and nothing of what they are about: a page may read a Status. Absent: this
 	// companion holds none.
 	Sessions *SessionCounts `json:"sessions,omitempty"`
-	Notices  []Notice       `json:"notices,omitempty"`
+	// Recording is the name of the folder that calls are recorded in, with what they say. Absent: they are not.
+	Recording string   `json:"recording,omitempty"`
+	Notices   []Notice `json:"notices,omitempty"`
 }
 
 // SessionCounts counts the conversations with models that a companion holds.

@@ -97,7 +97,7 @@ func (c *call) passed() {
 }
 
 func (c *call) prepare(timeout time.Duration) (*httputil.ReverseProxy, *http.Request) {
-	c.repeat.next, c.repeat.began = c.target.Transport, c.start
+	c.repeat.next, c.repeat.began = c.proxy.cfg.Through(c.target), c.start
 	if c.request != nil {
 		c.streamed = c.body.streamed()
 		c.repeat.body, c.repeat.began = &c.body, c.body.read

@@ -28,6 +28,9 @@ type Config struct {
 	Timeout time.Duration           // bounds calls that are not streamed; 0: nothing does
 	Log     *slog.Logger            // nil: silent
 
+	// Through is what carries a call to a target, such as what records it. Nil: the target's own transport.
+	Through func(*upstream.Target) http.RoundTripper
+
 	// MeterUsage asks for the usage of streams whose callers did not, and keeps the answer to that from them: see
 	// askForUsage. False: no body is touched.
 	MeterUsage bool
@@ -58,6 +61,9 @@ func New(cfg Config) *Proxy {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Through == nil {
+		cfg.Through = func(t *upstream.Target) http.RoundTripper { return t.Transport }
 	}
 	return &Proxy{cfg: cfg, reader: meter.NewReader(), buffers: newBuffers(), silent: log.New(io.Discard, "", 0)}
 }

@@ -3,6 +3,7 @@ package detect
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
@@ -24,6 +25,11 @@ func Models(ctx context.Context, target *upstream.Target) []protocol.Model {
 	}
 	if models == nil {
 		models = a.openAI(ctx)
+	}
+	if key := target.APIKey; key != "" { // a server may repeat what it was sent, and a list is shown
+		for i := range models {
+			models[i].ID = strings.ReplaceAll(models[i].ID, key, strings.Repeat("*", len(key)))
+		}
 	}
 	slices.SortStableFunc(models, func(x, y protocol.Model) int { return readiness(x.State) - readiness(y.State) })
 	return models
