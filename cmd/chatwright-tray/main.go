@@ -14,19 +14,19 @@ const version = "0.1.0"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	c := &cli{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr}
+	code := c.run(ctx, os.Stdin)
 	stop()
 	os.Exit(code)
 }
 
 // run is the whole program with its surroundings passed in; it returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &cli{args: args, stdout: stdout, stderr: stderr}
+func (c *cli) run(ctx context.Context, stdin io.Reader) int {
 	root := c.rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(c.args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(c.stdout)
+	root.SetErr(c.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if !c.begun {
 		err = wrongUsage(cmd, err)

@@ -18,6 +18,7 @@ import (
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/upstream/detect"
 )
 
 // cli is one run of the command line.
@@ -25,8 +26,9 @@ type cli struct {
 	args           []string
 	stdout, stderr io.Writer
 	flags          settings.Flags
-	begun          bool        // a command does its work: what goes wrong from now on is no wrong usage
-	broken         atomic.Bool // something was said below the table that is repainted in place
+	begun          bool          // a command does its work: what goes wrong from now on is no wrong usage
+	detect         detect.Config // where a daemon looks for model servers; zero: on this machine
+	broken         atomic.Bool   // something was said below the table that is repainted in place
 }
 
 func (c *cli) rootCommand() *cobra.Command {
@@ -54,7 +56,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	c.settingsFlags(root.Flags(), serverSetting)
 	c.settingsFlags(root.PersistentFlags(), placeSetting)
 	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.sessionCommand(), c.versionCommand(), exitCodesTopic())
+		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.cassetteCommand(), c.sessionCommand(), c.versionCommand(), exitCodesTopic())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success

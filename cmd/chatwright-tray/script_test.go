@@ -1,21 +1,43 @@
 package main
 
 import (
+	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"chatwright.dev/tray/server/studio/studiotest"
+	"chatwright.dev/tray/server/upstream/detect"
 )
 
 // TestMain lets this test binary stand for the program itself: a script that runs "chatwright-tray", and the daemon
 // that such a run starts, are this binary under that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"chatwright-tray": main, "make-db": makeDatabaseMain})
+	testscript.Main(m, map[string]func(){"chatwright-tray": scriptMain, "make-db": makeDatabaseMain})
+}
+
+// scriptMain is main for a script. What runs on the machine of the test is no part of it: model servers are looked for
+// where the script says, as "PORT=HOST:PORT …" with the usual port first.
+func scriptMain() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	c := &cli{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr}
+	c.detect = detect.Config{Timeout: patience, Address: func(port int) string {
+		for _, one := range strings.Fields(os.Getenv("TEST_MODEL_SERVERS")) {
+			if usual, address, _ := strings.Cut(one, "="); usual == strconv.Itoa(port) {
+				return address
+			}
+		}
+		return ""
+	}}
+	code := c.run(ctx, os.Stdin)
+	stop()
+	os.Exit(code)
 }
 
 // TestScripts runs the scripts in testdata/script: each is a user at a shell with a home of his own.

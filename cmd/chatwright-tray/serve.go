@@ -51,7 +51,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 		OpenTerminal: c.terminalOpener(now),
 		Ready:        c.sayReady, Warn: c.warn,
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
-		Hangup: hangup, Abort: abort,
+		Hangup: hangup, Abort: abort, Detect: c.detect,
 	}
 	for {
 		if headless {

@@ -105,6 +105,9 @@ func statusTable(s protocol.Status) string {
 	row("Phase", phase)
 	row("Address", "http://"+s.Addr)
 	row("Upstream", upstreamText(s.Upstream))
+	if s.Recording != "" {
+		row("Recording", "calls, with what they say, in "+s.Recording)
+	}
 	row("Studio", studioText(s.UI))
 	m := s.Metrics
 	row("Calls", fmt.Sprintf("%d · %d in flight · %s", m.Calls, m.InFlight, tray.Plural(m.Errors, "error")))

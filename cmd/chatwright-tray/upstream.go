@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/upstream"
@@ -22,11 +23,12 @@ func (c *cli) upstreamCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upstream",
 		Short: "List, add, choose and remove the model servers that calls can go to",
-		Long: `Model servers besides the configured one, by name. "configured" is the one of the upstream setting, "demo" the
-built-in model. One of them is in use: Studio's calls go there. A session can have any of them.
+		Long: `Model servers besides the configured one: those that you gave a name, and those that were found on this machine.
+"configured" is the one of the upstream setting, "demo" the built-in model. One of them is in use: Studio's calls go
+there. A session can have any of them.
 
 What was chosen last holds after a restart too. A flag --upstream, or CHATWRIGHT_SERVER_UPSTREAM, wins over it for
-the run that is started with it.`,
+the run that is started with it. When nobody has said, it is one that was found.`,
 		Example: `  chatwright-tray upstream add work https://llm.example/v1 --ask-key --model big
   chatwright-tray upstream use work
   chatwright-tray upstream list`,
@@ -42,7 +44,7 @@ func (c *cli) upstreamListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List them, and whether each answers",
+		Short: "Look for model servers on this machine, and list all with whether each answers",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := c.ensureDaemon(cmd.Context())
@@ -84,6 +86,9 @@ func upstreamTable(all []protocol.UpstreamEntry) string {
 			key = "yes"
 		}
 		text := u.BaseURL
+		if u.Source == protocol.SourceFound {
+			text += " · found on this machine"
+		}
 		if u.Detail != "" {
 			text += " · " + u.Detail
 		}
@@ -290,8 +295,10 @@ func (c *cli) askKey(cmd *cobra.Command) (string, error) {
 
 func (c *cli) upstreamUseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "use NAME",
-		Short:             `Send Studio's calls to one of them from now on; "configured" and "demo" are names too`,
+		Use:   "use NAME",
+		Short: `Send Studio's calls to one of them from now on; "configured" and "demo" are names too`,
+		Long: `Sends Studio's calls to one of them from now on, by its name in the list: "configured" and "demo" are names
+too. One that was found on this machine can also be given by its URL.`,
 		Args:              oneName,
 		ValidArgsFunction: c.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -299,13 +306,34 @@ func (c *cli) upstreamUseCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := daemon.UseUpstream(cmd.Context(), args[0]); err != nil {
+			name, err := upstreamName(cmd.Context(), daemon, args[0])
+			if err != nil {
 				return err
 			}
-			_, _ = fmt.Fprintln(c.stderr, "Studio's calls go to", args[0], "now; those in flight end where they began")
+			if err := daemon.UseUpstream(cmd.Context(), name); err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintln(c.stderr, "Studio's calls go to", name, "now; those in flight end where they began")
 			return nil
 		},
 	}
+}
+
+// upstreamName is the name of the upstream that somebody means, who may have written its URL.
+func upstreamName(ctx context.Context, daemon *client.Client, written string) (string, error) {
+	if !strings.Contains(written, "://") {
+		return written, nil
+	}
+	list, err := daemon.Upstreams(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	for _, u := range list.Upstreams {
+		if u.BaseURL == strings.TrimRight(written, "/") {
+			return u.Name, nil
+		}
+	}
+	return "", hint.With(errors.New("no upstream has that URL"), "give it a name: chatwright-tray upstream add NAME URL --use")
 }
 
 func (c *cli) upstreamRemoveCommand() *cobra.Command {

@@ -24,8 +24,32 @@ type Named struct {
 	Tape Tape
 }
 
+// BrokenError says what is wrong with one file.
+type BrokenError struct {
+	Name string // of the file, without its folder
+	Err  error
+}
+
+func (e *BrokenError) Error() string { return e.Name + ": " + e.Err.Error() }
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// LoadFile reads one recording. An error is a *BrokenError.
+func LoadFile(path string) (Named, error) {
+	name := filepath.Base(path)
+	data, err := wholefile.Read(path, maxFile)
+	if err != nil {
+		return Named{}, &BrokenError{name, err}
+	}
+	t, err := Parse(data)
+	if err != nil {
+		return Named{}, &BrokenError{name, err}
+	}
+	return Named{name, t}, nil
+}
+
 // Load reads the recordings of a folder, in the order of their names and numbers. Every file that ends in .json must be
-// one: the error names all that are not. A name may be anything; only the recorder's own follow its pattern.
+// one: the error joins a *BrokenError for each that is not, and the others are returned all the same. A name may be anything; only the recorder's own follow its pattern.
 func Load(folder string) ([]Named, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -37,17 +61,12 @@ func Load(folder string) ([]Named, error) {
 		if entry.IsDir() || !strings.HasSuffix(entry.Name(), ".json") {
 			continue
 		}
-		data, err := wholefile.Read(filepath.Join(folder, entry.Name()), maxFile)
+		one, err := LoadFile(filepath.Join(folder, entry.Name()))
 		if err != nil {
 			troubles = append(troubles, err)
 			continue
 		}
-		t, err := Parse(data)
-		if err != nil {
-			troubles = append(troubles, fmt.Errorf("%s: %w", entry.Name(), err))
-			continue
-		}
-		tapes = append(tapes, Named{entry.Name(), t})
+		tapes = append(tapes, one)
 	}
 	slices.SortFunc(tapes, func(a, b Named) int { return compareNames(a.Name, b.Name) })
 	return tapes, errors.Join(troubles...)

@@ -31,6 +31,9 @@ type Player struct {
 func NewPlayer(folder string, speed float64) (*Player, error) {
 	tapes, err := Load(folder)
 	if err != nil {
+		if hint.Of(err) == "" {
+			err = hint.With(err, "see which are broken: chatwright-tray cassette verify "+folder)
+		}
 		return nil, err
 	}
 	if len(tapes) == 0 {
