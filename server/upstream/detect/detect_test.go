@@ -267,3 +267,16 @@ func TestTheFirstChoice(t *testing.T) {
 		}
 	}
 }
+
+// A server that repeats its key as the name of a model must not have it shown.
+func TestModelsDoNotTellTheKey(t *testing.T) {
+	const key = "sk-planted-0123456789"
+	target, err := upstream.Parse("http://" + running(t, server{"/v1/models": `{"data":[{"id":"for ` + key + `"}]}`}) + "/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.APIKey = key
+	if got := detect.Models(t.Context(), target); len(got) != 1 || got[0].ID != "for "+strings.Repeat("*", len(key)) {
+		t.Errorf("got %+v", got)
+	}
+}
