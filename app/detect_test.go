@@ -96,9 +96,9 @@ func TestTheOnlyModelServerFoundIsUsedAtOnce(t *testing.T) {
 	m := &machine{}
 	m.put(1234, lmStudioServer(t))
 	l := liveOn(t, m, nil)
-	menu := l.awaitMenu("LM Studio · localhost:")
+	l.awaitMenu("LM Studio · localhost:")
 	l.awaitMenu("· LM Studio  ") // the status row
-	menu = l.awaitMenu("In use: The only model server found")
+	menu := l.awaitMenu("In use: The only model server found")
 	for _, want := range []string{"Look again", "Demo model", "localhost:11434"} {
 		if !strings.Contains(menu, want) {
 			t.Errorf("the menu lacks %q:\n%s", want, menu)
@@ -218,7 +218,7 @@ func TestOurOwnPortIsLeftOut(t *testing.T) {
 	_, port, _ := net.SplitHostPort(addr)
 	l := live(t, func(c *Config) {
 		c.Settings = settingsWith(t, "addr="+addr)
-		c.Detect.Address = func(usual int) string { return "localhost:" + port }
+		c.Detect.Address = func(int) string { return "localhost:" + port }
 	})
 	list, err := l.client().Upstreams(t.Context(), true)
 	if err != nil || len(list.Upstreams) != 2 {

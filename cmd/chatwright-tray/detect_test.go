@@ -31,7 +31,9 @@ func TestTheProgramFindsAnOllama(t *testing.T) {
 	t.Cleanup(func() { _ = model.Close(); <-served })
 
 	c := newUser(t, "CHATWRIGHT_SERVER_UPSTREAM=").launch("--headless")
-	c.awaitStatus("Ollama", func(s protocol.Status) bool { return s.Upstream.Name == "Ollama" && s.Upstream.Reach == protocol.ReachOK })
+	c.awaitStatus("Ollama", func(s protocol.Status) bool {
+		return s.Upstream.Name == "Ollama" && s.Upstream.Reach == protocol.ReachOK
+	})
 	if status, body := c.chat(`{"model":"m"}`); status != http.StatusOK || !strings.Contains(body, "by the fake") {
 		t.Errorf("got %d %s", status, body)
 	}
