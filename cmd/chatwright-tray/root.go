@@ -60,7 +60,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success
-			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			cmd.RunE = func(_ *cobra.Command, args []string) error {
 				err := errors.New("a shell is needed")
 				if len(args) > 0 {
 					err = fmt.Errorf("no completion for %q", args[0])

@@ -30,7 +30,7 @@ func TestWrongUsageHasAnExitCodeOfItsOwn(t *testing.T) {
 		"version now",
 	} {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr)
+		code := (&cli{args: strings.Fields(line), stdout: &stdout, stderr: &stderr}).run(t.Context(), strings.NewReader(""))
 		if code != exitUsage {
 			t.Errorf("%s: exit code %d, want %d", line, code, exitUsage)
 		}
@@ -44,7 +44,7 @@ func TestWrongUsageHasAnExitCodeOfItsOwn(t *testing.T) {
 func TestAFailureAtWorkIsNoWrongUsage(t *testing.T) {
 	t.Setenv("CHATWRIGHT_HOME", t.TempDir())
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"status"}, strings.NewReader(""), &stdout, &stderr); code != exitNotRunning {
+	if code := (&cli{args: []string{"status"}, stdout: &stdout, stderr: &stderr}).run(t.Context(), strings.NewReader("")); code != exitNotRunning {
 		t.Errorf("status of nothing: got %d, want %d: %s", code, exitNotRunning, stderr.String())
 	}
 }
