@@ -75,7 +75,9 @@ type Status struct {
 	// Sessions says how many there are, and nothing of what they are about: a page may read a Status. Absent: this
 	// companion holds none.
 	Sessions *SessionCounts `json:"sessions,omitempty"`
-	Notices  []Notice       `json:"notices,omitempty"`
+	// Capture says that what is said in calls is being kept, and where. Absent: it is not.
+	Capture CaptureMode `json:"capture,omitempty"`
+	Notices []Notice    `json:"notices,omitempty"`
 }
 
 // SessionCounts counts the conversations with models that a companion holds.

@@ -28,6 +28,10 @@ type Config struct {
 	Timeout time.Duration           // bounds calls that are not streamed; 0: nothing does
 	Log     *slog.Logger            // nil: silent
 
+	// Tap returns what a chat call goes through instead of the transport of its target, or that very transport, next. It
+	// is asked once for each call, by its id. Nil: nothing stands between.
+	Tap func(id string, target *upstream.Target, next http.RoundTripper) http.RoundTripper
+
 	// MeterUsage asks for the usage of streams whose callers did not, and keeps the answer to that from them: see
 	// askForUsage. False: no body is touched.
 	MeterUsage bool
