@@ -81,7 +81,9 @@ func TestNewestCallsAreNarrowedDown(t *testing.T) {
 		k.Add(c)
 	}
 	add("a", func(*protocol.Call) {})
-	add("bb", func(c *protocol.Call) { c.Model, c.Verdict, c.Error = "qwen", protocol.VerdictUpstreamError, "100% Full" })
+	add("bb", func(c *protocol.Call) {
+		c.Model, c.Verdict, c.Error = "qwen", protocol.VerdictUpstreamError, "100% Full"
+	})
 	add("ccc", func(c *protocol.Call) { c.Model, c.RequestModel = "qwen-7b", "llama" })
 	add("dddd", func(c *protocol.Call) { c.Verdict, c.FinishReason = protocol.VerdictCancelled, "tool_calls" })
 	for _, c := range []struct {
