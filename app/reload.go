@@ -50,6 +50,9 @@ func (a *app) reloadOnce(ctx context.Context) {
 	if next.OTLPEndpoint != before.OTLPEndpoint {
 		a.telemeter.Renew()
 	}
+	if next.Capture != before.Capture {
+		a.captureAsSet(next.Capture)
+	}
 	if next.Upstream != before.Upstream {
 		if err := a.choice.Use(upstream.ConfiguredName); err != nil { // whoever changed it wants it now
 			a.tell(err)
@@ -57,7 +60,7 @@ func (a *app) reloadOnce(ctx context.Context) {
 		}
 	}
 	if !sameServer(next, *before) || !a.sameHolders(&next) {
-		a.engine.Store(newEngine(&next, a.metrics.Begin, a.endTurn, a.log))
+		a.engine.Store(a.newEngine(&next))
 		if err := a.supervisor.Do(ctx, protocol.ServerRestart); err != nil && ctx.Err() == nil {
 			a.tell(err)
 		}

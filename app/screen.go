@@ -65,7 +65,7 @@ func (a *app) trayState(s protocol.Status) tray.State {
 			state.ConfiguredUpstream = target.Name
 		}
 	}
-	state.Studio = a.trayStudio(s)
+	state.Studio, state.Capture = a.trayStudio(s), string(s.Capture)
 	state.Upstreams, state.Sessions = now.choosable, now.sessions
 	if now.sessionCounts != nil {
 		state.LiveSessions = now.sessionCounts.Live

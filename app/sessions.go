@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -51,10 +50,10 @@ func (a *app) buildSession(req protocol.CreateSessionRequest) (*session.Session,
 
 // newEngine makes what the calls of turns go through: a proxy like that of the server, and with the same books, which a
 // restart of the server does not touch. It asks for the usage of turns, as they are our own calls.
-func newEngine(now *settings.Settings, begin func(model string), end func(protocol.Call), log *slog.Logger) *proxy.Proxy {
+func (a *app) newEngine(now *settings.Settings) *proxy.Proxy {
 	return proxy.New(proxy.Config{
-		Begin: begin, End: end, MaxBody: now.MaxBody, Timeout: now.UpstreamTimeout, Log: log,
-		MeterUsage: true, KeepUsage: true,
+		Begin: a.metrics.Begin, End: a.endTurn, MaxBody: now.MaxBody, Timeout: now.UpstreamTimeout, Log: a.log,
+		MeterUsage: true, KeepUsage: true, Tap: a.capture.Tap,
 	})
 }
 

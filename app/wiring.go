@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/telemetry"
 	"chatwright.dev/tray/server/upstream"
+	"chatwright.dev/tray/server/upstream/detect"
 	"chatwright.dev/tray/server/watch"
 )
 
@@ -38,6 +40,9 @@ func withDefaults(cfg Config) Config {
 		cfg.OpenTerminal = func(args []string) error {
 			return hint.With(errors.New("this companion opens no terminal"), "run it yourself: chatwright-tray "+strings.Join(args, " "))
 		}
+	}
+	if cfg.find == nil {
+		cfg.find = func(ctx context.Context) []protocol.FoundServer { return detect.Find(ctx, detect.Config{}) }
 	}
 	if cfg.Listen == nil {
 		cfg.Listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
@@ -66,6 +71,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	}
 	a.settings.Store(&cfg.Settings)
 	a.history = newHistory(cfg, log)
+	a.capture = newCapture(cfg, a)
+	a.console = &consoleDesk{app: a, token: rand.Text()}
 	a.telemeter = newTelemeter(a.telemetryConfig)
 	a.board = newBoard(parts{
 		phase:    protocol.PhaseStarting,
@@ -106,7 +113,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
-	a.engine.Store(newEngine(&cfg.Settings, a.metrics.Begin, a.endTurn, log))
+	a.captureAsSet(cfg.Settings.Capture)
+	a.engine.Store(a.newEngine(&cfg.Settings))
 	a.sessions = a.openSessions()
 	a.control = control.New(a.controlConfig())
 	return a, nil
@@ -166,6 +174,8 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		MeterUsage:      now.MeterUsage,
 		RemoteToken:     token,
 		Abort:           cut,
+		Console:         a.console.console(),
+		Tap:             a.capture.Tap,
 	}
 	if now.ConsoleSessions {
 		cfg.Sessions = a.consoleSessions()

@@ -156,7 +156,7 @@ func appEntries() []entry {
 		{Setting{Name: "console-sessions", Env: "CHATWRIGHT_CONSOLE_SESSIONS", Key: "console.sessions", Default: "false",
 			Usage: "show live sessions in the console, read-only: whoever can reach the daemon on this machine can then read them"},
 			kindSwitch, func(s *Settings, text string) (err error) { s.ConsoleSessions, err = parseSwitch(text); return err }},
-		{Setting{Name: "capture", Env: "CHATWRIGHT_CAPTURE", Key: "capture", Default: "off", Arg: "off|memory|disk",
+		{Setting{Name: "capture", Env: "CHATWRIGHT_CAPTURE", Key: CaptureKey, Default: "off", Arg: "off|memory|disk",
 			Usage: "keep what is said in calls, for the console: whoever can reach the daemon on this machine can then read it"},
 			kindText, setCapture},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
@@ -197,6 +197,9 @@ func setStudioOpen(s *Settings, text string) error {
 	}
 	return hint.With(fmt.Errorf("%q is not a way to open Studio", text), "write auto, local or hosted")
 }
+
+// CaptureKey is the key of the setting that has what is said in calls kept; it can be changed while it runs.
+const CaptureKey = "capture"
 
 func setCapture(s *Settings, text string) error {
 	switch mode := protocol.CaptureMode(text); mode {
