@@ -187,7 +187,7 @@ func (a *app) actOnStudio(ctx context.Context, action protocol.ConsoleAction) er
 			ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 			defer end()
 			defer cutOn(a.ends.happened, end)() // the end of the app cancels it
-			_ = a.librarian.Update(ctx, true) // what became of it is told for as long as it matters
+			_ = a.librarian.Update(ctx, true)   // what became of it is told for as long as it matters
 		})
 		return nil
 	case protocol.ActionStudioCancel:

@@ -54,7 +54,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	c.settingsFlags(root.Flags(), serverSetting)
 	c.settingsFlags(root.PersistentFlags(), placeSetting)
 	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.sessionCommand(), c.versionCommand(), exitCodesTopic())
+		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.sessionCommand(), c.doctorCommand(), c.versionCommand(), exitCodesTopic())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success
