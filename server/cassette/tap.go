@@ -1,6 +1,8 @@
 package cassette
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -200,10 +202,11 @@ func (t Tape) Size() int {
 	return size
 }
 
-// Text is the body of a request as a person reads it.
+// Text is the body of a request, JSON in its canonical form.
 func (r Request) Text() string {
-	if r.Body != nil {
-		return string(r.Body)
+	var compact bytes.Buffer
+	if r.Body != nil && json.Compact(&compact, r.Body) == nil { // a file has it indented
+		return compact.String()
 	}
 	return r.BodyText + strings.ToValidUTF8(string(r.BodyBase64), "\ufffd")
 }
