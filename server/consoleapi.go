@@ -189,10 +189,10 @@ func (s *Server) serveCalls(w http.ResponseWriter, r *http.Request) {
 		}
 		page, err = read(r.Context(), asked)
 		if errors.Is(err, ErrCursor) {
-			err = badQuery{"before: " + ErrCursor.Error()}
+			err = queryError{"before: " + ErrCursor.Error()}
 		}
 	}
-	if bad, ok := errors.AsType[badQuery](err); ok {
+	if bad, ok := errors.AsType[queryError](err); ok {
 		writeError(w, r.URL.Path, http.StatusBadRequest, "invalid_input", bad.Error())
 		return
 	}
@@ -205,15 +205,15 @@ func (s *Server) serveCalls(w http.ResponseWriter, r *http.Request) {
 	httpx.WriteJSON(w, http.StatusOK, page)
 }
 
-// badQuery is an error in the parameters of a request.
-type badQuery struct{ text string }
+// queryError is an error in the parameters of a request.
+type queryError struct{ text string }
 
-func (e badQuery) Error() string { return e.text }
+func (e queryError) Error() string { return e.text }
 
 func callsQuery(raw string) (q protocol.CallsQuery, err error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return q, badQuery{"the parameters cannot be read"}
+		return q, queryError{"the parameters cannot be read"}
 	}
 	q = protocol.CallsQuery{
 		Before: values.Get("before"), Model: values.Get("model"), Status: protocol.CallStatus(values.Get("status")),
@@ -221,11 +221,11 @@ func callsQuery(raw string) (q protocol.CallsQuery, err error) {
 	}
 	if text := values.Get("limit"); text != "" {
 		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > protocol.MaxCallsPage {
-			return q, badQuery{"limit: not a number from 1 to " + strconv.Itoa(protocol.MaxCallsPage)}
+			return q, queryError{"limit: not a number from 1 to " + strconv.Itoa(protocol.MaxCallsPage)}
 		}
 	}
 	if q.Status != "" && q.Status != protocol.CallsOK && q.Status != protocol.CallsError {
-		return q, badQuery{"status: neither ok nor error"}
+		return q, queryError{"status: neither ok nor error"}
 	}
 	return q, nil
 }

@@ -66,7 +66,9 @@ func withConsole(t *testing.T, change ...func(*server.Config)) (*servertest.Runn
 		Models: func(context.Context) protocol.OfferedModels {
 			return protocol.OfferedModels{Upstream: protocol.Upstream{Name: "secret-host"}}
 		},
-		Upstreams: func(context.Context) protocol.Upstreams { return protocol.Upstreams{Active: "secret", Why: "used last"} },
+		Upstreams: func(context.Context) protocol.Upstreams {
+			return protocol.Upstreams{Active: "secret", Why: "used last"}
+		},
 		Doctor: func(context.Context) []protocol.Check {
 			return []protocol.Check{{ID: "port", State: protocol.CheckOK, Detail: "secret"}}
 		},
