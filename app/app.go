@@ -13,10 +13,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"chatwright.dev/tray/app/autostart"
 	"chatwright.dev/tray/app/instance"
 	"chatwright.dev/tray/app/paths"
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/capture"
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/metrics"
@@ -52,6 +54,10 @@ type Config struct {
 	CopyText func(text string) error
 	// OpenTerminal runs this program with these arguments in a terminal that it opens; nil refuses with a hint.
 	OpenTerminal func(args []string) error
+	// Opener says whether there is a program that OpenURL can use. Nil: nobody asks.
+	Opener func() error
+	// Login is the entry that starts the tray at login, for the doctor. Its zero value: it is not looked at.
+	Login autostart.Config
 	// Ready is called once when the app answers, with its first status; nil does nothing.
 	Ready func(protocol.Status)
 	// Warn says one line to the person who started the app; nil says it to the log alone.
@@ -66,6 +72,7 @@ type Config struct {
 	Detect detect.Config
 	// Listen is net.Listen for TCP when nil.
 	Listen func(addr string) (net.Listener, error)
+
 }
 
 // app is the process while it runs. Its fields are set before it lives and not changed after.
@@ -85,6 +92,8 @@ type app struct {
 	choice     *choice
 	engine     atomic.Pointer[proxy.Proxy] // of the turns of sessions
 	sessions   *session.Manager            // nil: their records have no place
+	console    *consoleDesk
+	capture    *capture.Store
 	ui         *server.UISource
 	librarian  *librarian // nil: no offline copy is kept
 	board      board
@@ -164,6 +173,7 @@ func (a *app) live(ctx context.Context) error {
 	defer endStores()
 	var stores errgroup.Group
 	stores.Go(func() error { return a.keepHistory(storesCtx) })
+	stores.Go(func() error { return a.capture.Run(storesCtx) })
 
 	// What exports calls outlives the last of them, and is done before the socket is: a second stop cuts its flush too.
 	recordCtx, endRecords := context.WithCancel(context.WithoutCancel(ctx))

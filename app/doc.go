@@ -39,6 +39,10 @@
 // history, to telemeter.go, which exports them where a collector is named, and to speed.go, which notices a model that
 // has become slower than it usually is.
 //
+// The console. A consoleDesk (console.go) answers what the page asks and does what is clicked there; examine.go has the
+// doctor look at this machine, for the page and for the command. What is said in calls goes, while the user wants it, to
+// the store of package capture, which stands between the proxies and the transports of the upstreams.
+//
 // New settings. Package settings reads flags, environment and tray.toml; at a hangup reload (wiring.go) reads them
 // again and restarts the server if it would be another.
 //

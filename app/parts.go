@@ -22,6 +22,7 @@ type parts struct {
 	studio   *protocol.StudioStatus // nil: no offline copy is kept
 	// studioChanged is when this run went from one copy to another; zero: it has not.
 	studioChanged time.Time
+	capture       protocol.CaptureMode
 	history       *protocol.History // nil: none is kept, or it is not read yet
 	notices       []protocol.Notice
 	// choosable are the upstreams that a menu offers.

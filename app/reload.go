@@ -50,6 +50,9 @@ func (a *app) reloadOnce(ctx context.Context) {
 	if next.OTLPEndpoint != before.OTLPEndpoint {
 		a.telemeter.Renew()
 	}
+	if next.Capture != before.Capture {
+		a.captureAsSet(next.Capture)
+	}
 	if next.Upstream != before.Upstream && next.Replay == "" {
 		if err := a.choice.Use(upstream.ConfiguredName); err != nil { // whoever changed it wants it now
 			a.tell(err)

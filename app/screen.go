@@ -66,7 +66,7 @@ func (a *app) trayState(s protocol.Status) tray.State {
 		state.Models = trayModels(now.models)
 	}
 	state.Why, state.Recording = sentence(now.why), s.Recording
-	state.Studio = a.trayStudio(s)
+	state.Studio, state.Capture = a.trayStudio(s), string(s.Capture)
 	state.Upstreams, state.Sessions = now.choosable, now.sessions
 	if now.sessionCounts != nil {
 		state.LiveSessions = now.sessionCounts.Live

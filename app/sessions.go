@@ -53,7 +53,7 @@ func (a *app) buildSession(req protocol.CreateSessionRequest) (*session.Session,
 func (a *app) newEngine(now *settings.Settings) *proxy.Proxy {
 	return proxy.New(proxy.Config{
 		Begin: a.metrics.Begin, End: a.endTurn, MaxBody: now.MaxBody, Timeout: now.UpstreamTimeout, Log: a.log,
-		MeterUsage: true, KeepUsage: true, Through: a.through,
+		MeterUsage: true, KeepUsage: true, Through: a.through, Tap: a.capture.Tap,
 	})
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net"
@@ -67,6 +68,8 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	}
 	a.settings.Store(&cfg.Settings)
 	a.history = newHistory(cfg, log)
+	a.capture = newCapture(cfg, a)
+	a.console = &consoleDesk{app: a, token: rand.Text()}
 	a.telemeter = newTelemeter(a.telemetryConfig)
 	a.board = newBoard(parts{
 		phase:    protocol.PhaseStarting,
@@ -105,13 +108,22 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		firstHeld: cfg.Screen == nil,
 		commands:  make(chan command), ended: make(chan struct{}),
 	}
-	if a.through, err = newRecorder(cfg.Settings, a.board, log); err != nil {
+	if err := a.joinCalls(); err != nil {
 		return nil, err
 	}
-	a.engine.Store(a.newEngine(&cfg.Settings))
-	a.sessions = a.openSessions()
 	a.control = control.New(a.controlConfig())
 	return a, nil
+}
+
+// joinCalls makes what listens to calls, and then those who make calls of their own.
+func (a *app) joinCalls() (err error) {
+	if a.through, err = newRecorder(a.cfg.Settings, a.board, a.log); err != nil {
+		return err
+	}
+	a.captureAsSet(a.cfg.Settings.Capture)
+	a.engine.Store(a.newEngine(&a.cfg.Settings))
+	a.sessions = a.openSessions()
+	return nil
 }
 
 // joinUpstreams makes those that know of upstreams known to one another, and wants the first look.
@@ -192,6 +204,8 @@ func (a *app) prepareFrom(now *settings.Settings, cut <-chan struct{}) (serveFun
 		MeterUsage:      now.MeterUsage,
 		RemoteToken:     token,
 		Abort:           cut,
+		Console:         a.console.console(),
+		Tap:             a.capture.Tap,
 	}
 	if now.ConsoleSessions {
 		cfg.Sessions = a.consoleSessions()

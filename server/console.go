@@ -54,7 +54,7 @@ func (s *Server) redirectToConsole(w http.ResponseWriter, r *http.Request) {
 // serveConsole answers with one file of the console; the empty name is its page.
 func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request, name string) {
 	if name == "" {
-		name = "index.html"
+		name = indexPage
 	}
 	file, ok := s.console[name]
 	if !ok || name == sessionsPage && s.sessions == nil {
@@ -67,6 +67,10 @@ func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request, name strin
 	h := w.Header()
 	h.Set("Content-Type", file.contentType)
 	h.Set("Cache-Control", "no-cache") // the next version of the program has the same names
+	if name == indexPage && mayHoldToken(r) {
+		file = s.tokenPage
+		h.Set("Cache-Control", "no-store") // the next start has another token, and no cache shall hand this one on
+	}
 	h.Set("Etag", file.etag)
 	h.Set("Content-Security-Policy", assets.ConsolePolicy)
 	setPageHeaders(h)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	eventSpacing  = 250 * time.Millisecond // at most 4 events a second
+	eventSpacing  = 100 * time.Millisecond // at most 10 events a second
 	eventPing     = 15 * time.Second
 	eventRetry    = time.Second
 	eventDeadline = 5 * time.Second // for a page that stopped reading

@@ -32,6 +32,7 @@ func (s *Server) table() map[string]route {
 		"/studio/status":       {http.MethodGet, http.HandlerFunc(s.serveStudioStatus)},
 	}
 	s.sessionRoutes(table)
+	s.consoleRoutes(table)
 	return table
 }
 
@@ -54,6 +55,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		notFound(w, path)
 	case path == "/console":
 		s.redirectToConsole(w, r)
+	case strings.HasPrefix(path, capturePrefix) && s.page.Capture != nil:
+		s.sameOrigin(s.serveCaptured).ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/console/"):
 		s.serveConsole(w, r, strings.TrimPrefix(path, "/console/"))
 	default:

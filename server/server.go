@@ -73,6 +73,11 @@ type Config struct {
 	// Sessions is what the console shows of conversations with models, to pages of this address alone. Nil: nothing, as
 	// on every listener outside loopback.
 	Sessions *Sessions
+	// Console is what the console shows and does besides. Nil: it shows what the server knows, and does nothing; so on
+	// every listener outside loopback.
+	Console *Console
+	// Tap may stand between the proxy and the transport of the upstream, for one call: see proxy.Config. Nil: nobody does.
+	Tap func(id string, target *upstream.Target, next http.RoundTripper) http.RoundTripper
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
 	UI *UISource
 	// Studio is the state of the offline copy, for GET /studio/status. Nil: the route answers 404.
@@ -110,6 +115,8 @@ type Server struct {
 	studio     *watch.Value[protocol.StudioStatus] // nil: no copy is kept
 	sessions   *Sessions                           // nil: none are shown
 	console    map[string]consoleFile
+	tokenPage  consoleFile // its index.html with the token of page
+	page       *Console    // never nil
 	proxy      *proxy.Proxy
 	data       *datastate.Runner // nil: no store
 	holders    *holderStore      // nil: there are none that could be listed
@@ -152,7 +159,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.prometheus = s.metrics.Prometheus()
 	for _, prepare := range []func(Config) error{
-		s.prepareUpstream, s.prepareData, s.prepareUI, s.prepareConsole, s.prepareRoutes,
+		s.prepareUpstream, s.prepareData, s.prepareUI, s.preparePage, s.prepareConsole, s.prepareRoutes,
 	} {
 		if err := prepare(cfg); err != nil {
 			return nil, err
@@ -201,6 +208,7 @@ func (s *Server) prepareUI(cfg Config) error {
 func (s *Server) prepareConsole(Config) error {
 	files, err := loadConsole(assets.Console())
 	s.console = files
+	s.tokenPage = withToken(files[indexPage], s.page.Token)
 	return err
 }
 
@@ -216,6 +224,7 @@ func (s *Server) prepareRoutes(cfg Config) error {
 		MaxBody: cfg.MaxChatBody,
 		Timeout: timeout,
 		Log:     s.log,
+		Tap:     cfg.Tap,
 
 		MeterUsage: cfg.MeterUsage,
 		Through:    cfg.Through,

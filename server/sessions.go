@@ -37,7 +37,7 @@ func (s *Server) sameOrigin(next http.HandlerFunc) http.Handler {
 		site := r.Header["Sec-Fetch-Site"]
 		fetched := len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none")
 		if !fetched || len(r.Header["Origin"]) > 0 { // a page that reads from its own origin sends none
-			writeError(w, r.URL.Path, http.StatusForbidden, "forbidden", "only the console reads sessions here")
+			writeError(w, r.URL.Path, http.StatusForbidden, "forbidden", "only the console and programs of this machine read this here")
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

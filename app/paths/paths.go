@@ -29,6 +29,7 @@ type Paths struct {
 	History   string // file: history.db, the calls
 	Upstreams string // file: upstreams.json, the named upstreams with their keys, 0600
 	Sessions  string // folder of the records of sessions, 0700
+	Capture   string // folder of what was said in calls, 0700; only there if the user wanted it
 	Log       string // file: server.log
 	Lock      string // file: held while an instance runs
 	PID       string // file: server.pid
@@ -84,6 +85,7 @@ func inState(state string) Paths {
 		History:   filepath.Join(state, "history.db"),
 		Upstreams: filepath.Join(state, "upstreams.json"),
 		Sessions:  filepath.Join(state, "sessions"),
+		Capture:   filepath.Join(state, "capture"),
 		Log:       filepath.Join(state, "server.log"),
 		Lock:      filepath.Join(state, "instance.lock"),
 		PID:       filepath.Join(state, "server.pid"),

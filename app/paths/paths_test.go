@@ -69,6 +69,7 @@ func TestFilesLieInTheBaseDirectories(t *testing.T) {
 		History:   filepath.Join(state, "history.db"),
 		Upstreams: filepath.Join(state, "upstreams.json"),
 		Sessions:  filepath.Join(state, "sessions"),
+		Capture:   filepath.Join(state, "capture"),
 		Log:       filepath.Join(state, "server.log"),
 		Lock:      filepath.Join(state, "instance.lock"),
 		PID:       filepath.Join(state, "server.pid"),

@@ -14,6 +14,7 @@ import (
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
 )
 
 // Settings are the values in force. Files and folders are absolute.
@@ -46,12 +47,14 @@ type Settings struct {
 	HistoryDays       int           // how long they are kept
 	MaxSessions       int           // live at once
 	ConsoleSessions   bool          // the console shows them
+	Capture           protocol.CaptureMode
 	LogLevel          slog.Level
 	OTLPEndpoint      string // base URL of an OpenTelemetry collector; "" none
 	NoBrowser         bool   // print a URL instead of opening it
 	ParentPID         int    // end when this process does; 0 none
 
-	sources map[string]Source // by name; those that are missing are defaults
+	sources map[string]Source   // by name; those that are missing are defaults
+	texts   map[string][]string // by name, as they were given
 }
 
 // StudioOpen says which Studio "Open Studio" opens.
@@ -115,7 +118,7 @@ func Load(in Input) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	s := Settings{sources: make(map[string]Source)}
+	s := Settings{sources: make(map[string]Source), texts: make(map[string][]string)}
 	for _, e := range entries() {
 		if e.kind == kindHolder {
 			if err := e.addHolders(&s, in, file); err != nil {
@@ -127,7 +130,7 @@ func Load(in Input) (Settings, error) {
 		if err != nil {
 			return Settings{}, err
 		}
-		s.sources[e.Name] = v.source
+		s.sources[e.Name], s.texts[e.Name] = v.source, v.texts
 		if err := e.apply(&s, v); err != nil {
 			return Settings{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
 )
 
@@ -78,6 +79,7 @@ func TestDefaultsAreThoseOfTheCompanion(t *testing.T) {
 		"history-days":     {got.HistoryDays, 90},
 		"max-sessions":     {got.MaxSessions, 1000},
 		"console-sessions": {got.ConsoleSessions, false},
+		"capture":          {got.Capture, protocol.CaptureOff},
 		"log-level":        {got.LogLevel, slog.LevelInfo},
 		"studio-open":      {got.StudioOpen, settings.StudioAuto},
 		"ui-dir":           {got.UIDir, ""},
@@ -143,7 +145,7 @@ func everything() map[string][]string {
 		"max-body": {"1MiB"}, "meter-usage": {"on"}, "metrics-capacity": {"7"}, "grace": {"1s"}, "history": {"off"}, "history-days": {"7"}, "studio-open": {"hosted"}, "log-level": {"debug"},
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
 		"otlp-endpoint": {"localhost:4318"}, "datastate": {"shop=sqlite:/shop.db", "crm=postgres://ada@db.test/crm"},
-		"max-sessions": {"7"}, "console-sessions": {"true"}, "replay": {"/tapes"}, "replay-speed": {"2"},
+		"max-sessions": {"7"}, "console-sessions": {"true"}, "replay": {"/tapes"}, "replay-speed": {"2"}, "capture": {"disk"},
 	}
 }
 
@@ -202,7 +204,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MeterUsage: true, MetricsCapacity: 7,
 				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
-				OTLPEndpoint: "http://localhost:4318", MaxSessions: 7, ConsoleSessions: true, Replay: "/tapes", ReplaySpeed: 2,
+				OTLPEndpoint: "http://localhost:4318", MaxSessions: 7, ConsoleSessions: true, Replay: "/tapes", ReplaySpeed: 2, Capture: "disk",
 			}
 			switch name {
 			case "flags":

@@ -8,6 +8,7 @@ import (
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/studio"
 	"chatwright.dev/tray/server/telemetry"
 	"chatwright.dev/tray/server/upstream"
@@ -164,6 +165,9 @@ func appEntries() []entry {
 		{Setting{Name: "console-sessions", Env: "CHATWRIGHT_CONSOLE_SESSIONS", Key: "console.sessions", Default: "false",
 			Usage: "show live sessions in the console, read-only: whoever can reach the daemon on this machine can then read them"},
 			kindSwitch, func(s *Settings, text string) (err error) { s.ConsoleSessions, err = parseSwitch(text); return err }},
+		{Setting{Name: "capture", Env: "CHATWRIGHT_CAPTURE", Key: CaptureKey, Default: "off", Arg: "off|memory|disk",
+			Usage: "keep what is said in calls, for the console: whoever can reach the daemon on this machine can then read it"},
+			kindText, setCapture},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
 			kindText, setLogLevel},
@@ -201,6 +205,18 @@ func setStudioOpen(s *Settings, text string) error {
 		return nil
 	}
 	return hint.With(fmt.Errorf("%q is not a way to open Studio", text), "write auto, local or hosted")
+}
+
+// CaptureKey is the key of the setting that has what is said in calls kept; it can be changed while it runs.
+const CaptureKey = "capture"
+
+func setCapture(s *Settings, text string) error {
+	switch mode := protocol.CaptureMode(text); mode {
+	case protocol.CaptureOff, protocol.CaptureMemory, protocol.CaptureDisk:
+		s.Capture = mode
+		return nil
+	}
+	return hint.With(fmt.Errorf("%q is not a way to capture calls", clip(text)), "write off, memory or disk")
 }
 
 func setLogLevel(s *Settings, text string) error {

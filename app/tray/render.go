@@ -35,6 +35,7 @@ func Render(s State) View {
 	return View{Icon: icon(s), Tooltip: tooltip(s), Rows: slices.Concat(
 		group(
 			text("status", status(s)).paced(Soon),
+			item("capture", capturing(s), OpenConsole).paced(Soon),
 			notice("notice.1", s, 0),
 			notice("notice.2", s, 1),
 			notice("notice.3", s, 2),
@@ -103,7 +104,11 @@ func icon(s State) Icon {
 }
 
 func tooltip(s State) string {
-	parts := []string{"Chatwright Tray", status(s)}
+	parts := []string{"Chatwright Tray"}
+	if mark := capturing(s); mark != "" {
+		parts = append(parts, mark) // before what may be cut off
+	}
+	parts = append(parts, status(s))
 	switch {
 	case serving(s) && s.Today != nil:
 		parts = append(parts, today(s)...)
@@ -183,6 +188,17 @@ func notice(id ID, s State, n int) Row {
 		}
 	}
 	return item(id, label, where).paced(Soon)
+}
+
+// capturing is there for as long as what is said in calls is being kept, so that nobody forgets it.
+func capturing(s State) string {
+	switch {
+	case s.Capture == "" || s.Phase == External:
+		return ""
+	case s.Capture == "disk":
+		return "⚠ Recording what is said to disk"
+	}
+	return "⚠ Recording what is said"
 }
 
 // demoSwitch offers the demo model while there is no other to talk to, and the way back once a click chose it.

@@ -147,6 +147,10 @@ var menus = []struct {
 		s.UpstreamName, s.Why = "Replay of cassettes", "as set"
 		s.Upstreams = []tray.Upstream{{Key: "configured", Label: "Replay of cassettes", Chosen: true}}
 	})},
+	{"what is said is recorded", running(func(s *tray.State) { withCalls(s); s.Capture = "memory" })},
+	{"what is said is recorded to disk, long address", running(func(s *tray.State) {
+		s.Capture, s.Addr, s.UpstreamName = "disk", "[2001:db8:1234:5678:9abc:def0:1234:5678]:43190", strings.Repeat("long", 10)
+	})},
 	{"sessions", running(func(s *tray.State) {
 		s.LiveSessions, s.Sessions = 2, []tray.Session{
 			{ID: "01-b", Title: "Why does the booking bot forget the date?", Running: true}, {ID: "01-a", Folder: "booking_bot"}}

@@ -96,6 +96,9 @@ type State struct {
 	// Doing is the server action that is under way (ServerStart, ServerStop or ServerRestart); empty: none.
 	Doing Action
 
+	// Capture is where what is said in calls is being kept: "memory" or "disk"; empty: it is not.
+	Capture string
+
 	Studio  *Studio // nil: no offline copy is kept
 	Metrics Metrics
 	Today   *Today         // nil: not known

@@ -56,7 +56,8 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	c.settingsFlags(root.Flags(), serverSetting)
 	c.settingsFlags(root.PersistentFlags(), placeSetting)
 	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.cassetteCommand(), c.sessionCommand(), c.versionCommand(), exitCodesTopic())
+		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.cassetteCommand(), c.sessionCommand(), c.doctorCommand(),
+		c.versionCommand(), exitCodesTopic())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // cobra prints its help for a shell that it does not know, and calls that a success

@@ -49,6 +49,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 		Settings: now, Paths: where, Version: version, Args: c.args, Dir: dir,
 		OpenURL: c.opener(now), OpenFile: c.opener(now), CopyText: copyText,
 		OpenTerminal: c.terminalOpener(now),
+		Opener:       browserThere,
 		Ready:        c.sayReady, Warn: c.warn,
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
 		Hangup: hangup, Abort: abort, Detect: c.detect,

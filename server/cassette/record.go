@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/wholefile"
@@ -53,46 +51,21 @@ func NewRecorder(folder string, log *slog.Logger) (*Recorder, error) {
 // Wrap returns a RoundTripper that sends calls through next and records them. base is the path of the upstream's base
 // URL. The answer is asked for as it is, not compressed, so that the file can be read.
 func (r *Recorder) Wrap(base string, next http.RoundTripper) http.RoundTripper {
-	return recording{r, strings.TrimRight(base, "/"), next}
-}
-
-type recording struct {
-	recorder *Recorder
-	base     string
-	next     http.RoundTripper
-}
-
-func (r recording) RoundTrip(in *http.Request) (*http.Response, error) {
-	up := in.Clone(in.Context())
-	up.Header.Del("Accept-Encoding")
-	asked := &copied{}
-	if in.Body != nil && in.Body != http.NoBody {
-		up.Body = teeBody{in.Body, asked}
-	}
-	began := time.Now()
-	answer, err := r.next.RoundTrip(up)
-	if err != nil {
-		return nil, err
-	}
-	method, path := in.Method, strings.TrimPrefix(in.URL.Path, r.base)
-	secrets := secretsOf(in.Header)
-	answer.Body = &tapedBody{from: answer.Body, last: began, done: func(chunks []Chunk, whole, fits bool) {
-		body, ok := asked.whole()
-		if !ok || !fits {
-			r.recorder.log.Warn("a call is too large to be recorded", "path", path)
-			r.recorder.Done(errTooLarge)
+	return &Tap{Base: base, Next: next, Limit: maxRecorded, Done: func(h Heard) {
+		switch {
+		case h.Status == 0: // nothing was answered
+			return
+		case h.RequestCut || h.AnswerCut:
+			r.log.Warn("a call is too large to be recorded", "path", h.Path)
+			r.Done(errTooLarge)
 			return
 		}
-		t := Tape{Request: NewRequest(method, path, body, secrets...), Answer: Answer{
-			Status: answer.StatusCode, Headers: kept(answer.Header), Chunks: cleanChunks(chunks, secrets), Truncated: !whole,
-		}}
-		err := r.recorder.write(t)
+		err := r.write(h.Tape())
 		if err != nil {
-			r.recorder.log.Error("a call was not recorded", "err", err)
+			r.log.Error("a call was not recorded", "err", err)
 		}
-		r.recorder.Done(err)
+		r.Done(err)
 	}}
-	return answer, nil
 }
 
 // secretsOf are the keys that a request was sent with.
@@ -160,73 +133,4 @@ const hashDigits = 12
 
 func fileName(hash string, n int) string {
 	return fmt.Sprintf("%s-%d.json", strings.TrimPrefix(hash, "sha256:")[:hashDigits], n)
-}
-
-// copied keeps what is read of a request. It is written by the transport and read when the answer has ended, which may
-// be earlier.
-type copied struct {
-	mu   sync.Mutex
-	data []byte
-	over bool
-}
-
-func (c *copied) add(p []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over = c.over || len(c.data)+len(p) > maxRecorded; c.over {
-		c.data = nil
-		return
-	}
-	c.data = append(c.data, p...)
-}
-
-func (c *copied) whole() ([]byte, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.data, !c.over
-}
-
-type teeBody struct {
-	io.ReadCloser
-	to *copied
-}
-
-func (b teeBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.to.add(p[:n])
-	return n, err
-}
-
-// tapedBody notes what is read of an answer and when.
-type tapedBody struct {
-	from   io.ReadCloser
-	last   time.Time
-	chunks []Chunk
-	size   int
-	ended  bool // by its own end
-	once   sync.Once
-	done   func(chunks []Chunk, whole, fits bool)
-}
-
-func (b *tapedBody) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	if n > 0 {
-		now := time.Now()
-		if b.size += n; b.size > maxRecorded {
-			b.chunks = nil
-		} else {
-			b.chunks = append(b.chunks, newChunk(now.Sub(b.last), p[:n]))
-		}
-		b.last = now
-	}
-	if errors.Is(err, io.EOF) {
-		b.ended = true
-	}
-	return n, err
-}
-
-func (b *tapedBody) Close() error {
-	err := b.from.Close()
-	b.once.Do(func() { b.done(b.chunks, b.ended, b.size <= maxRecorded) })
-	return err
 }

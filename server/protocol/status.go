@@ -76,8 +76,10 @@ type Status struct {
 	// companion holds none.
 	Sessions *SessionCounts `json:"sessions,omitempty"`
 	// Recording is the name of the folder that calls are recorded in, with what they say. Absent: they are not.
-	Recording string   `json:"recording,omitempty"`
-	Notices   []Notice `json:"notices,omitempty"`
+	Recording string `json:"recording,omitempty"`
+	// Capture says that what is said in calls is being kept, and where. Absent: it is not.
+	Capture CaptureMode `json:"capture,omitempty"`
+	Notices []Notice    `json:"notices,omitempty"`
 }
 
 // SessionCounts counts the conversations with models that a companion holds.

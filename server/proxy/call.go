@@ -101,6 +101,9 @@ func (c *call) prepare(timeout time.Duration) (*httputil.ReverseProxy, *http.Req
 	if c.request != nil {
 		c.streamed = c.body.streamed()
 		c.repeat.body, c.repeat.began = &c.body, c.body.read
+		if tap := c.proxy.cfg.Tap; tap != nil {
+			c.repeat.next = tap(c.id, c.target, c.repeat.next)
+		}
 	}
 	up := c.in
 	if timeout > 0 && !c.streamed {

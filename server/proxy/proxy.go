@@ -30,6 +30,9 @@ type Config struct {
 
 	// Through is what carries a call to a target, such as what records it. Nil: the target's own transport.
 	Through func(*upstream.Target) http.RoundTripper
+	// Tap returns what a chat call goes through instead of the transport of its target, or that very transport, next. It
+	// is asked once for each call, by its id. Nil: nothing stands between.
+	Tap func(id string, target *upstream.Target, next http.RoundTripper) http.RoundTripper
 
 	// MeterUsage asks for the usage of streams whose callers did not, and keeps the answer to that from them: see
 	// askForUsage. False: no body is touched.
