@@ -31,6 +31,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	browser := newBrowser(t)
 	t.Run("keyboard", func(t *testing.T) { browser.testKeyboard(t) }) // alone: it needs the focus
+	t.Run("figures", func(t *testing.T) { browser.testFigures(t) })   // alone: they are measured
 	t.Run("page", func(t *testing.T) { browser.testPage(t) })
 	t.Run("without calls", func(t *testing.T) { browser.testWithoutCalls(t) })
 	t.Run("data state", func(t *testing.T) { browser.testData(t) })
@@ -38,6 +39,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	t.Run("sessions", func(t *testing.T) { browser.testSessions(t) })
 	t.Run("session looks", func(t *testing.T) { browser.testSessionLooks(t) })
 	t.Run("rooms", func(t *testing.T) { browser.testRooms(t) })
+	t.Run("access", func(t *testing.T) { browser.testAccess(t) })
 	t.Run("looks", func(t *testing.T) { browser.testLooks(t) })
 	t.Run("room looks", func(t *testing.T) { browser.testRoomLooks(t) })
 }
