@@ -137,8 +137,14 @@ func (c *companion) serveAction(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, c.rooms.refusal)
 		return
 	}
-	var wanted struct{ Mode string }
+	var wanted struct {
+		Mode   string
+		Forget bool
+	}
 	if json.Unmarshal(body, &wanted) == nil && wanted.Mode != "" {
+		if wanted.Forget {
+			c.rooms.capture.Kept, c.rooms.capture.Bytes = 0, 0
+		}
 		c.rooms.capture = captureState{Mode: wanted.Mode, Kept: c.rooms.capture.Kept, Bytes: c.rooms.capture.Bytes, LimitBytes: 64_000_000}
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -196,6 +196,14 @@ func keepsMessages(t *testing.T, c *companion, p *tab) {
 			t.Errorf("%s does not say that messages are kept", room)
 		}
 	}
+	// What ends now is kept, and counted; forgetting leaves the mode as it is.
+	c.locked(func() { c.rooms.capture.Kept = 1 })
+	c.end(protocol.Call{Model: "m"})
+	p.waitFor(`document.querySelector('#capturing-text').innerText.includes('1 call,')`)
+	p.goTo("calls")
+	p.waitFor(`!document.querySelector('#capture-forget').hidden`)
+	p.click("#capture-forget")
+	p.waitFor(`document.querySelector('#capture-forget').hidden`)
 	p.click("#capturing-off")
 	p.waitFor(`document.querySelector('#capturing').hidden`)
 	// Somebody else turns it on, on the command line say: the status tells.
@@ -203,7 +211,7 @@ func keepsMessages(t *testing.T, c *companion, p *tab) {
 	p.run(chromedp.Reload())
 	p.waitForText("#capturing-text", "Messages are being kept on disk: 1 call, 900\u2009B of 64\u2009MB. Anybody who can read this page can read them.")
 	c.locked(func() {
-		if want := []string{`capture {"mode":"memory","forget":false}`, `capture {"mode":"off","forget":false}`}; !slices.Equal(c.rooms.actions, want) || c.rooms.refuse != nil {
+		if want := []string{`capture {"mode":"memory","forget":false}`, `capture {"mode":"memory","forget":true}`, `capture {"mode":"off","forget":false}`}; !slices.Equal(c.rooms.actions, want) || c.rooms.refuse != nil {
 			t.Errorf("actions: got %q, without the token %q; want %q", c.rooms.actions, c.rooms.refuse, want)
 		}
 	})

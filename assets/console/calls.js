@@ -161,7 +161,6 @@ export class Room {
 		byId('calls-grid').focus()
 	}
 
-	// A row that shows the very same call is left alone.
 	#fill(row, call) {
 		if (row.call === call && row.version === this.#list.version) return
 		row.call = call

@@ -97,6 +97,7 @@ const restart = follow('/console/events', {
 	onCalls(page) {
 		const gap = page.calls.length >= replayed && !page.calls.some(({ id }) => app.recent.has(id))
 		app.recent.add(page.calls)
+		app.capture.more()
 		if (gap) entered.get('overview')?.then((overview) => overview.missed())
 		for (const [name, room] of entered) room.then((made) => made.calls?.(page.calls, name === hereName))
 	},

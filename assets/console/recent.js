@@ -52,7 +52,7 @@ export class Recent {
 		return low
 	}
 
-	// Forgetting moves the whole list, so it waits until a good part of it is old.
+	// Forgetting moves the whole list: it waits until much of it is old.
 	#forget(now) {
 		const old = Math.max(this.from(now - reachBack), this.points.length - most)
 		if (old < 512 && old < this.points.length / 4) return

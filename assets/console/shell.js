@@ -41,7 +41,6 @@ function showLine(node, text) {
 	node.hidden = !text
 }
 
-// The count is there where the user wants sessions shown, and so is the room.
 function showSessions(sessions) {
 	const link = byId('sessions-link')
 	link.hidden = !sessions
@@ -87,6 +86,7 @@ export class Capture {
 	state = null // {mode, kept, bytes, limitBytes}
 	#tell
 	#error = ''
+	#timer
 
 	constructor(tell) {
 		this.#tell = tell
@@ -94,12 +94,19 @@ export class Capture {
 	}
 
 	async refresh() {
+		clearTimeout(this.#timer)
+		this.#timer = undefined
 		try {
 			this.state = await read('/console/capture')
 		} catch {
 			return // that nobody answers is said elsewhere
 		}
 		this.#show()
+	}
+
+	// more: calls ended, which may have been kept.
+	more() {
+		if (this.state?.mode !== 'off') this.#timer ??= setTimeout(() => this.refresh(), 1000)
 	}
 
 	async set(mode, forget = false) {
