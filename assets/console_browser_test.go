@@ -31,13 +31,17 @@ func TestConsoleInABrowser(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	browser := newBrowser(t)
 	t.Run("keyboard", func(t *testing.T) { browser.testKeyboard(t) }) // alone: it needs the focus
+	t.Run("figures", func(t *testing.T) { browser.testFigures(t) })   // alone: they are measured
 	t.Run("page", func(t *testing.T) { browser.testPage(t) })
 	t.Run("without calls", func(t *testing.T) { browser.testWithoutCalls(t) })
 	t.Run("data state", func(t *testing.T) { browser.testData(t) })
 	t.Run("lost", func(t *testing.T) { browser.testLosingTheCompanion(t) })
 	t.Run("sessions", func(t *testing.T) { browser.testSessions(t) })
 	t.Run("session looks", func(t *testing.T) { browser.testSessionLooks(t) })
+	t.Run("rooms", func(t *testing.T) { browser.testRooms(t) })
+	t.Run("access", func(t *testing.T) { browser.testAccess(t) })
 	t.Run("looks", func(t *testing.T) { browser.testLooks(t) })
+	t.Run("room looks", func(t *testing.T) { browser.testRoomLooks(t) })
 }
 
 // chromium is a running browser.
@@ -176,13 +180,26 @@ func tryEvaluate[T any](p *tab, script string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// waitFor returns when condition, an expression, is true in the page.
+// waitFor returns when condition, an expression, is true in the page. A room that is still loading has no elements: to
+// look at one that is not there is as good as false.
 func (p *tab) waitFor(condition string) {
 	p.t.Helper()
-	script := `new Promise((done) => { const look = () => (` + condition + `) ? done(true) : setTimeout(look, 5); look() })`
+	script := `new Promise((done) => {
+		const met = () => { try { return ` + condition + ` } catch (error) { if (error instanceof TypeError) return false; throw error } }
+		const look = () => met() ? done(true) : setTimeout(look, 5)
+		look()
+	})`
 	if _, err := tryEvaluate[bool](p, script); err != nil {
 		p.t.Fatalf("waiting for %s: %v; the page says:\n%s", condition, err, p.text("body"))
 	}
+}
+
+// goTo enters another room by its address, as a link does.
+func (p *tab) goTo(room string) {
+	p.t.Helper()
+	evaluate[bool](p, fmt.Sprintf(`Boolean(location.hash = '#/%s')`, room))
+	name, _, _ := strings.Cut(room, "/")
+	p.waitFor(fmt.Sprintf(`document.querySelector('#page-%s').hidden === false`, name))
 }
 
 // waitForText returns when the element that selector finds shows want.

@@ -40,7 +40,7 @@ func (b chromium) testData(t *testing.T) {
 				c.holders = twoHolders
 				c.answer = func(string) string { return threeRows }
 			})
-			p := b.open(t, c.url("/console/"))
+			p := b.open(t, c.url("/console/#/data"))
 			p.waitFor(`!document.querySelector('#data-ask').hidden`)
 			test(t, c, p)
 		})
@@ -48,7 +48,7 @@ func (b chromium) testData(t *testing.T) {
 	t.Run("without a database it says how to get one", func(t *testing.T) {
 		t.Parallel()
 		c := newCompanion(t)
-		p := b.open(t, c.url("/console/"))
+		p := b.open(t, c.url("/console/#/data"))
 		p.waitFor(`!document.querySelector('#data-none').hidden`)
 		p.wantText("#data-none", "No database is configured. Start with one, and ask here what is stored in it:\n\n--datastate shop=sqlite:./shop.db")
 		if !evaluate[bool](p, `document.querySelector('#data-ask').hidden`) {

@@ -36,6 +36,7 @@ type companion struct {
 	queries []string                 // their content type and body
 	refuse  bool                     // event streams get 503
 	refused int                      // how many did
+	rooms   rooms
 
 	sessions []protocol.Session // nil: none are shown
 	events   map[string][]protocol.Event
@@ -85,9 +86,11 @@ func (c *companion) url(path string) string { return "http://" + c.addr + path }
 func (c *companion) handler() http.Handler {
 	mux := http.NewServeMux()
 	files := http.FileServerFS(assets.Console())
-	mux.Handle("GET /{$}", files)
 	mux.Handle("GET /console/", http.StripPrefix("/console", files))
 	mux.HandleFunc("GET /console/events", c.serveEvents)
+	c.roomRoutes(mux)
+	mux.HandleFunc("GET /console/api/sessions", c.serveSessions)
+	mux.HandleFunc("GET /console/api/sessions/events", c.serveSessionEvents)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -119,14 +122,21 @@ func (c *companion) handler() http.Handler {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	mux.HandleFunc("POST /v1/chat/completions", func(_ http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.bodies = append(c.bodies, r.Header.Get("Content-Type")+" "+string(body))
+		if c.rooms.talk == "503" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"error":{"message":"llama3.2 is loading","code":null},"hint":"wait a little"}`)
+			return
+		}
+		if c.rooms.talk != "" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, c.rooms.talk)
+		}
 	})
-	mux.HandleFunc("GET /console/api/sessions", c.serveSessions)
-	mux.HandleFunc("GET /console/api/sessions/events", c.serveSessionEvents)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", assets.ConsolePolicy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")

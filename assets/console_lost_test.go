@@ -25,7 +25,7 @@ func (b chromium) testLosingTheCompanion(t *testing.T) {
 			c := newCompanion(t)
 			var p *tab
 			test(t, c, func() *tab {
-				p = b.open(t, c.url("/console/"))
+				p = b.open(t, c.url("/console/#/calls"))
 				return p
 			})
 			p.clean(c, lostConnection...)
@@ -33,23 +33,23 @@ func (b chromium) testLosingTheCompanion(t *testing.T) {
 	}
 }
 
-const answering = `document.querySelector('#lost').hidden && !document.querySelector('#live').classList.contains('stale')`
+const answering = `document.querySelector('#lost').hidden && !document.querySelector('#main').classList.contains('stale')`
 
 func resumes(t *testing.T, c *companion, open func() *tab) {
 	p := open()
 	c.end(protocol.Call{Model: "before"})
-	p.waitForText("td.model", "before")
+	p.waitForText(".window .model", "before")
 	c.stop()
 	p.waitForText("#lost", "The companion is not answering. Trying again… If it has ended, start it: chatwright-tray start")
 	p.waitForText("#phase", "Not answering")
-	p.wantText("td.model", "before")
+	p.wantText(".window .model", "before")
 
 	c.end(protocol.Call{Model: "meanwhile"})
 	c.start()
 	p.waitFor(answering)
 	p.waitForText("#phase", "Running")
-	p.waitForText("td.model", "meanwhile")
-	if got := evaluate[int](p, `document.querySelectorAll('tbody tr').length`); got != 2 {
+	p.waitForText(".window .model", "meanwhile")
+	if got := evaluate[int](p, `document.querySelectorAll('.window .call').length`); got != 2 {
 		t.Errorf("got %d rows after the reconnection, want 2", got)
 	}
 	c.locked(func() {
@@ -76,16 +76,17 @@ func startsLate(_ *testing.T, c *companion, open func() *tab) {
 	c.refuse = true
 	p := open()
 	p.waitForText("#lost", "The companion is not answering. Trying again… If it has ended, start it: chatwright-tray start")
-	p.wantText("#tiles .calls .value [aria-hidden]", "–")
+	p.goTo("overview")
+	p.waitForText("#tiles .calls .value [aria-hidden]", "–")
 	c.locked(func() { c.refuse = false })
 	p.waitFor(answering)
-	p.wantText("#tiles .calls .value", "0")
+	p.waitForText("#tiles .calls .value", "0")
 }
 
 func beginsAnew(t *testing.T, c *companion, open func() *tab) {
 	p := open()
 	c.end(protocol.Call{ID: "old-1", Model: "old"}, protocol.Call{ID: "old-2", Model: "old"})
-	p.waitForText("td.model", "old")
+	p.waitForText(".window .model", "old")
 	c.stop()
 	// The new run has ended as many calls as the old one: the cursor of the page would skip them all.
 	c.locked(func() {
@@ -93,8 +94,8 @@ func beginsAnew(t *testing.T, c *companion, open func() *tab) {
 		c.calls = []protocol.Call{{ID: "new-1", Model: "new one"}, {ID: "new-2", Model: "new two"}}
 	})
 	c.start()
-	p.waitForText("td.model", "new two")
-	if got, want := evaluate[[]string](p, `Array.from(document.querySelectorAll('td.model'), (cell) => cell.innerText)`), []string{"new two", "new one"}; !slices.Equal(got, want) {
+	p.waitForText(".window .model", "new two")
+	if got, want := evaluate[[]string](p, `Array.from(document.querySelectorAll('.window .model'), (cell) => cell.innerText)`), []string{"new two", "new one"}; !slices.Equal(got, want) {
 		t.Errorf("rows: got %q, want those of the new run: %q", got, want)
 	}
 }
@@ -108,6 +109,6 @@ func letsGoWhileHidden(_ *testing.T, c *companion, open func() *tab) {
 	c.waitFor("the stream to close", func() bool { return len(c.streams) == 0 })
 	c.end(protocol.Call{Model: "unseen"})
 	evaluate[bool](p, `delete document.visibilityState && document.dispatchEvent(new Event('visibilitychange'))`)
-	p.waitForText("td.model", "unseen")
+	p.waitForText(".window .model", "unseen")
 	c.waitFor("one stream", func() bool { return len(c.streams) == 1 })
 }

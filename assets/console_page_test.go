@@ -2,7 +2,6 @@ package assets_test
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +16,8 @@ func (b chromium) testPage(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, opener){
 		"the page at /console/ shows what the companion says": showsStatus("/console/"),
 		"the page at / shows what the companion says":         showsStatus("/"),
-		"calls and figures show as they come":                 showsCallsAsTheyCome,
-		"it keeps the last 200 calls":                         keepsTheLastCalls,
+		"calls show as they come":                             showsCallsAsTheyCome,
+		"figures show as they come":                           showsFigures,
 		"foreign text is text":                                showsForeignTextAsText,
 		"what is unknown is no zero":                          showsUnknown,
 		"every word of the protocol has a word and a shape":   hasWordsForAll,
@@ -45,7 +44,7 @@ func showsStatus(path string) func(*testing.T, opener) {
 	return func(t *testing.T, open opener) {
 		c, p := open(path)
 		p.waitForText("#phase", "Running")
-		p.wantText("#address", "http://"+c.addr)
+		p.waitForText("#address", "http://"+c.addr)
 		p.wantText("#upstream", "Ollama")
 		p.wantText("#reach", "reachable")
 		p.wantText("#version", "0.1.0")
@@ -100,28 +99,29 @@ func showsTheOfflineCopy(c *companion, p *tab) {
 }
 
 func showsCallsAsTheyCome(t *testing.T, open opener) {
-	c, p := open("/console/")
+	c, p := open("/console/#/calls")
 	c.end(protocol.Call{Model: "first", Verdict: protocol.VerdictComplete, Status: 200, LatencyMs: 1800})
-	p.waitForText("td.model", "first")
-	evaluate[bool](p, `document.querySelector('tbody tr').seen = true`)
+	p.waitForText(".window .model", "first")
 
 	c.end(protocol.Call{Model: "second", Verdict: protocol.VerdictComplete, Status: 200, LatencyMs: 10_800, FirstTokenMs: new(int64(300)),
 		CompletionTokens: 412, PromptTokens: 12, UsageKnown: true, TokensPerSecond: 38.2, FinishReason: "stop"})
-	p.waitForText("td.model", "second")
+	p.waitForText(".window .model", "second")
 	want := []string{"second", "200", "complete", "10.8\u2009s", "0.3\u2009s", "412", "38\u2009tok/s", "stop", ""}
-	if got := evaluate[[]string](p, `Array.from(document.querySelector('tbody tr').cells, (cell) => cell.innerText).slice(1)`); !slices.Equal(got, want) {
+	if got := evaluate[[]string](p, `Array.from(document.querySelector('.window .call').children, (cell) => cell.innerText).slice(1)`); !slices.Equal(got, want) {
 		t.Errorf("row: got %q, want %q", got, want)
-	}
-	if !evaluate[bool](p, `document.querySelectorAll('tbody tr').length === 2 && document.querySelectorAll('tbody tr')[1].seen === true`) {
-		t.Error("the row of the first call was made anew, want it left alone below the new one")
 	}
 
 	c.end(protocol.Call{ID: "call-1", Model: "first again", Verdict: protocol.VerdictComplete, Status: 200})
-	p.waitForText("tbody tr:nth-child(2) td.model", "first again")
-	if !evaluate[bool](p, `document.querySelectorAll('tbody tr').length === 2 && document.querySelectorAll('tbody tr')[1].seen === true`) {
-		t.Error("a call that came twice made a row of its own, want its row changed")
+	p.waitForText(".window .call:nth-child(2) .model", "first again")
+	if got := evaluate[int](p, `document.querySelectorAll('.window .call').length`); got != 2 {
+		t.Errorf("got %d rows after a call that came twice, want 2", got)
 	}
+	p.clean(c)
+}
 
+// The figures are of today where a history is kept, and else since the companion started.
+func showsFigures(_ *testing.T, open opener) {
+	c, p := open("/console/")
 	c.change(func(s *protocol.Status) {
 		s.Metrics = protocol.Metrics{Calls: 1234, Errors: 2, InFlight: 1, PromptTokens: 12_345, CompletionTokens: 1_250_000,
 			LatencyP50Ms: new(int64(1200)), LatencyP95Ms: new(int64(125_000)), FirstTokenP50Ms: new(int64(300)), TokensPerSecond: 38}
@@ -135,22 +135,14 @@ func showsCallsAsTheyCome(t *testing.T, open opener) {
 	}
 	p.wantText("#tiles .errors .muted", "0.2\u2009% of calls")
 	p.wantText("#tiles .tokens .muted", "out · 12.3k in")
-	p.clean(c)
-}
-
-func keepsTheLastCalls(t *testing.T, open opener) {
-	c, p := open("/console/")
-	var calls []protocol.Call
-	for i := range 250 {
-		calls = append(calls, protocol.Call{Model: "m" + strconv.Itoa(i+1)})
+	c.change(func(s *protocol.Status) {
+		s.History = &protocol.History{Today: protocol.Totals{Calls: 2_000, Errors: 500, PromptTokens: 7, CompletionTokens: 8}}
+	})
+	p.waitForText("#tiles .calls .muted", "today")
+	for tile, want := range map[string]string{"calls": "2k", "errors": "500", "tokens": "8"} {
+		p.wantText("#tiles ."+tile+" .value", want)
 	}
-	c.end(calls[:150]...)
-	c.end(calls[150:]...)
-	p.waitForText("td.model", "m250")
-	if got := evaluate[int](p, `document.querySelectorAll('tbody tr').length`); got != 200 {
-		t.Errorf("got %d rows, want 200", got)
-	}
-	p.wantText("tbody tr:last-child td.model", "m51")
+	p.wantText("#tiles .errors .muted", "25\u2009% of calls")
 	p.clean(c)
 }
 
@@ -166,25 +158,26 @@ func showsForeignTextAsText(t *testing.T, open opener) {
 	})
 	c.end(protocol.Call{ID: evil, Model: evil, FinishReason: evil, Error: evil, Verdict: evil})
 	c.end(protocol.Call{Model: strings.Repeat("endless", 100), Error: strings.Repeat("endless", 100)})
-	p.waitForText("tbody tr:nth-child(2) td.model", evil)
-	for _, selector := range []string{
-		"#version", "#detail", "#upstream", "#upstream-detail", "#notices p", "#notices .muted",
-		"tbody tr:nth-child(2) td.finish", "tbody tr:nth-child(2) td.error",
-	} {
+	p.waitForText("#upstream", evil)
+	for _, selector := range []string{"#version", "#detail", "#upstream", "#upstream-detail", "#notices p", "#notices .muted"} {
 		p.wantText(selector, evil)
 	}
 	p.wantText("#ui", "Studio "+evil)
 	p.wantText("#ui-hint", "Installing Studio "+evil)
 	p.wantText("#reach", "unknown")
-	p.wantText("tbody tr:nth-child(2) td.verdict", "unknown")
+	p.goTo("calls")
+	p.waitForText(".window .call:nth-child(2) .model", evil)
+	p.wantText(".window .call:nth-child(2) .finish", evil)
+	p.wantText(".window .call:nth-child(2) .error", evil)
+	p.wantText(".window .call:nth-child(2) .verdict", "unknown")
 	if got := evaluate[int](p, `document.querySelectorAll('main img, main script, main b').length`); got != 0 {
 		t.Errorf("foreign text made %d elements, want none", got)
 	}
 	if evaluate[bool](p, `'owned' in window`) {
 		t.Error("foreign text ran as a script")
 	}
-	if !evaluate[bool](p, `document.querySelector('td.model').scrollWidth > document.querySelector('td.model').clientWidth &&
-		getComputedStyle(document.querySelector('td.model')).textOverflow === 'ellipsis'`) {
+	if !evaluate[bool](p, `document.querySelector('.window .model').scrollWidth > document.querySelector('.window .model').clientWidth &&
+		getComputedStyle(document.querySelector('.window .model')).textOverflow === 'ellipsis'`) {
 		t.Error("a very long model name is not cut with an ellipsis")
 	}
 	if over := evaluate[int](p, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
@@ -194,22 +187,23 @@ func showsForeignTextAsText(t *testing.T, open opener) {
 }
 
 func showsUnknown(_ *testing.T, open opener) {
-	c, p := open("/console/")
+	c, p := open("/console/#/calls")
 	c.end(protocol.Call{LatencyMs: 0, Verdict: protocol.VerdictUnreachable}, protocol.Call{Model: "m", Status: 200, UsageKnown: true, FirstTokenMs: new(int64(0))})
-	p.waitFor(`document.querySelectorAll('tbody tr').length === 2`)
+	p.waitFor(`document.querySelectorAll('.window .call').length === 2`)
 	for _, cell := range []string{"model", "status", "firstToken", "tokens", "speed", "finish"} {
-		p.wantText("tbody tr:nth-child(2) td."+cell+" [aria-hidden]", "–")
-		p.wantText("tbody tr:nth-child(2) td."+cell+" .unseen", "unknown")
+		p.wantText(".window .call:nth-child(2) ."+cell+" [aria-hidden]", "–")
+		p.wantText(".window .call:nth-child(2) ."+cell+" .unseen", "unknown")
 	}
-	p.wantText("tbody tr:nth-child(2) td.latency", "<1\u2009ms")
+	p.wantText(".window .call:nth-child(2) .latency", "<1\u2009ms")
 	// A usage that is known to be nothing is a zero, and so is a first token that came at once.
-	p.wantText("tbody tr:nth-child(1) td.tokens", "0")
-	p.wantText("tbody tr:nth-child(1) td.firstToken", "<1\u2009ms")
+	p.wantText(".window .call:nth-child(1) .tokens", "0")
+	p.wantText(".window .call:nth-child(1) .firstToken", "<1\u2009ms")
+	p.goTo("overview")
+	p.waitForText("#tiles .errors .value", "0")
 	for _, tile := range []string{"p50", "p95", "firstToken", "speed", "tokens"} {
 		p.wantText("#tiles ."+tile+" .value [aria-hidden]", "–")
 		p.wantText("#tiles ."+tile+" .value .unseen", "unknown")
 	}
-	p.wantText("#tiles .errors .value", "0")
 
 	c.change(func(s *protocol.Status) { s.Upstream.Reach, s.StartedAt = protocol.ReachUnknown, time.Time{} })
 	p.waitForText("#reach", "unknown")
@@ -250,22 +244,22 @@ func hasWordsForAll(t *testing.T, open opener) {
 
 func showsLocalTime(t *testing.T, open opener) {
 	kolkata := time.FixedZone("", 5*3600+1800) // a zone that no machine of ours is in, without summer time
-	c, p := open("/console/", command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"}))
+	c, p := open("/console/#/calls", command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"}))
 	now := time.Now().In(kolkata)
 	before := now.AddDate(0, 0, -2)
 	c.end(protocol.Call{Timestamp: before.UTC()}, protocol.Call{Timestamp: now.UTC()})
-	p.waitForText("tbody tr:nth-child(1) td.time", now.Format("15:04:05"))
-	p.wantText("tbody tr:nth-child(2) td.time", before.Format("2 Jan 15:04"))
-	if !evaluate[bool](p, `Array.from(document.querySelectorAll('td.time')).every((cell) => cell.scrollWidth <= cell.clientWidth)`) {
+	p.waitForText(".window .call:nth-child(1) .time", now.Format("15:04:05"))
+	p.wantText(".window .call:nth-child(2) .time", before.Format("2 Jan 15:04"))
+	if !evaluate[bool](p, `Array.from(document.querySelectorAll('.window .time')).every((cell) => cell.scrollWidth <= cell.clientWidth)`) {
 		t.Error("a time with its date is cut")
 	}
-	title := evaluate[string](p, `document.querySelector('td.time time').title`)
+	title := evaluate[string](p, `document.querySelector('.window .time time').title`)
 	for _, want := range []string{now.Format("15:04:05"), now.Format("2006"), "GMT+5:30", "(Asia/"} {
 		if !strings.Contains(title, want) {
 			t.Errorf("tooltip: got %q, want %q in it", title, want)
 		}
 	}
-	if got, want := evaluate[string](p, `document.querySelector('td.time time').dateTime`), now.UTC().Format(time.RFC3339Nano); got != want {
+	if got, want := evaluate[string](p, `document.querySelector('.window .time time').dateTime`), now.UTC().Format(time.RFC3339Nano); got != want {
 		t.Errorf("datetime: got %q, want %q", got, want)
 	}
 	p.clean(c)
@@ -295,8 +289,9 @@ func formatsNumbers(t *testing.T, open opener) {
 func movesNothing(t *testing.T, open opener) {
 	c, p := open("/console/")
 	c.end(protocol.Call{Model: "m"})
-	p.waitForText("td.model", "m")
-	const places = `JSON.stringify(Array.from(document.querySelectorAll('#tiles > div, .facts > div, th, #phase'), (node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [x, y, width, height] }))`
+	p.waitForText("#models td.model", "m")
+	p.waitFor(`document.querySelector('#empty').hidden`)
+	const places = `JSON.stringify(Array.from(document.querySelectorAll('#tiles > div, .facts > div, th, #phase, #timeline, #timeline-panel button'), (node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [x, y, width, height] }))`
 	before := evaluate[string](p, places)
 	c.change(func(s *protocol.Status) {
 		s.Metrics = protocol.Metrics{Calls: 987_654, Errors: 8_888, InFlight: 64, PromptTokens: 88_888_888, CompletionTokens: 88_888_888,
@@ -305,7 +300,7 @@ func movesNothing(t *testing.T, open opener) {
 	c.end(protocol.Call{Model: strings.Repeat("m", 200), Verdict: protocol.VerdictUpstreamError, Status: 500, LatencyMs: 8_888_888, FirstTokenMs: new(int64(888_888)),
 		CompletionTokens: 888_888, UsageKnown: true, TokensPerSecond: 888, FinishReason: "content_filter", Error: strings.Repeat("e", 200)})
 	p.waitForText("#tiles .inFlight .value", "64")
-	p.waitFor(`document.querySelectorAll('tbody tr').length === 2`)
+	p.waitFor(`document.querySelectorAll('#models tbody tr').length === 2`)
 	if after := evaluate[string](p, places); after != before {
 		t.Errorf("figures moved something:\nbefore %s\nafter  %s", before, after)
 	}

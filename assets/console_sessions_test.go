@@ -75,7 +75,7 @@ func playSessions(c *companion) {
 func (b chromium) testSessions(t *testing.T) {
 	t.Parallel()
 	c := newCompanion(t)
-	p := b.open(t, c.url("/console/sessions.html"))
+	p := b.open(t, c.url("/console/#/sessions"))
 	p.waitFor(`!document.querySelector('#none').hidden`)
 	replay := &companion{t: t}
 	playSessions(replay)
@@ -99,7 +99,7 @@ func (b chromium) testSessions(t *testing.T) {
 		protocol.EventTurnCompleted, protocol.TurnCompleted{TurnID: "t9", Reason: protocol.TurnError})
 	p.waitFor(`(` + said + `).endsWith('Then it asks again. | work broke off its answer · say it again | failed')`)
 
-	p.run(chromedp.Click(fmt.Sprintf(`a[href="#%s"]`, firstSession)))
+	p.run(chromedp.Click(fmt.Sprintf(`a[href="#/sessions/%s"]`, firstSession)))
 	p.waitFor(`document.querySelector('#title').textContent === 'New session' && document.querySelectorAll('.said').length === 0`)
 	func() { c.mu.Lock(); defer c.mu.Unlock(); c.sessions = c.sessions[:1] }()
 	p.waitFor(`document.querySelectorAll('#list li').length === 1 && document.querySelectorAll('.said').length === 4`)
@@ -117,7 +117,7 @@ func (b chromium) testSessionLooks(t *testing.T) {
 			t.Parallel()
 			c := newCompanion(t)
 			playSessions(c)
-			p := b.open(t, c.url("/console/sessions.html"), chromedp.EmulateViewport(view.width, 800), media("prefers-color-scheme", view.scheme))
+			p := b.open(t, c.url("/console/#/sessions"), chromedp.EmulateViewport(view.width, 800), media("prefers-color-scheme", view.scheme))
 			p.waitFor(`document.querySelectorAll('.said').length === 4`)
 			p.photograph(view.name)
 			if over := evaluate[int](p, `document.documentElement.scrollWidth - innerWidth`); over > 0 {

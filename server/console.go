@@ -57,7 +57,7 @@ func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request, name strin
 		name = indexPage
 	}
 	file, ok := s.console[name]
-	if !ok || name == sessionsPage && s.sessions == nil {
+	if !ok {
 		notFound(w, r.URL.Path)
 		return
 	}

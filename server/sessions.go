@@ -18,9 +18,6 @@ type Sessions struct {
 	Events func(id string, from uint64) (protocol.EventsPage, bool)
 }
 
-// sessionsPage is the page of the console that shows them.
-const sessionsPage = "sessions.html"
-
 // sessionRoutes adds the routes that the page asks, where the user wants sessions shown.
 func (s *Server) sessionRoutes(table map[string]route) {
 	if s.sessions == nil {

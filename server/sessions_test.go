@@ -41,7 +41,7 @@ func firstEvents(t *testing.T, r *servertest.Running) string {
 // The socket is the trust boundary: on the listener there are no sessions, unless the user wants them there.
 func TestSessionsAreShownOnlyWhereTheUserWantsThem(t *testing.T) {
 	r := withSessions(t, false)
-	for _, path := range []string{"/console/api/sessions", "/console/api/sessions/events?id=01-secret", "/console/sessions.html"} {
+	for _, path := range []string{"/console/api/sessions", "/console/api/sessions/events?id=01-secret"} {
 		if got := ask(t, r, "GET", path, ""); got.Status != 404 {
 			t.Errorf("GET %s: got %d, want 404", path, got.Status)
 		}
@@ -65,7 +65,6 @@ func TestSessionsAreReadByTheConsoleAlone(t *testing.T) {
 		{"GET", "/console/api/sessions", []string{"Sec-Fetch-Site", "same-origin"}, 200, `"title":"a secret"`},
 		{"GET", "/console/api/sessions", nil, 200, `"title":"a secret"`}, // curl
 		{"HEAD", "/console/api/sessions", nil, 200, ""},
-		{"GET", "/console/sessions.html", nil, 200, "<!doctype html>"},
 		{"GET", "/console/api/sessions/events?id=01-secret", nil, 200, `{"events":[],"next":1}`},
 		{"GET", "/console/api/sessions/events?id=01-secret&from=42", nil, 200, `"next":42`},
 		{"GET", "/console/api/sessions/events?id=01-secret&from=x", nil, 400, "from"},

@@ -1,67 +1,116 @@
-// The console: one event stream in, one page out. What it asks the companion to do is at most to read: see data.js.
+// The console: a house with rooms. Each is a module that is loaded when it is entered for the first time, and is told what
+// happens while somebody is in it.
 
-import { CallsTable } from './calls.js'
 import { enableCopying } from './copy.js'
-import { DataState } from './data.js'
-import { byId, label, setText } from './dom.js'
-import { baseURL, makeTiles, showPhase, showStatus } from './overview.js'
+import { byId, h, label, show } from './dom.js'
+import { Recent, replayed } from './recent.js'
+import { Capture, showAbove, showPhase, showRoom } from './shell.js'
 import { follow } from './stream.js'
-import { curlCommand, texts } from './texts.js'
-import { modelToTry } from './try.js'
+import { texts } from './texts.js'
+
+const rooms = {
+	overview: () => import('./overview.js'),
+	calls: () => import('./calls.js'),
+	try: () => import('./try.js'),
+	data: () => import('./data.js'),
+	studio: () => import('./studio.js'),
+	doctor: () => import('./doctor.js'),
+	settings: () => import('./settings.js'),
+	sessions: () => import('./sessions.js'),
+}
+const pace = 200 // ms between two changes of what is shown: nobody reads faster
 
 const connecting = { word: texts.connecting, shape: 'ring', tone: 'calm' }
 const notAnswering = { word: texts.notAnswering, shape: 'ring', tone: 'calm' }
 
 label(document)
 enableCopying(document)
-makeTiles()
 showPhase(connecting)
 
-const calls = new CallsTable()
-const data = new DataState()
+const app = { recent: new Recent(), capture: new Capture(() => tell('captured')), status: null }
+const entered = new Map() // name -> a promise of the room
+let here // the room that is shown
+let hereName = ''
+let capturing // how messages are being kept, as far as is known
 let origin // which run of the companion the page shows
-let callsCame = false
-let latest
+
+const tell = (what, ...about) => here?.[what]?.(...about)
+
+async function enter() {
+	if (location.hash === '#main') return byId('main').focus()
+	const [name, ...rest] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent)
+	const wanted = rooms[name] ? name : 'overview'
+	hereName = wanted
+	showRoom(wanted)
+	if (!entered.has(wanted)) entered.set(wanted, build(wanted))
+	const room = await entered.get(wanted)
+	if (hereName !== wanted) return // somebody was faster on the way to another
+	if (here !== room) {
+		tell('close')
+		here = room
+		for (const page of byId('main').children) page.hidden = page !== room.page
+		if (app.status) tell('status', app.status)
+	}
+	tell('open', rest.join('/'))
+}
+
+async function build(name) {
+	const module = await rooms[name]()
+	const page = h('div.page', { id: `page-${name}`, hidden: true })
+	byId('main').append(page) // before the room is made, so that it finds its parts by their ids
+	const room = new module.Room(page, app)
+	room.page = page
+	enableCopying(page)
+	return room
+}
+
+// soon puts off what comes too fast, so that ten events a second cost no more than five.
+let timer
+let shownAt = 0
+function soon() {
+	timer ??= setTimeout(() => {
+		timer = undefined
+		shownAt = performance.now()
+		showAbove(app.status)
+		tell('status', app.status)
+	}, Math.max(0, shownAt + pace - performance.now()))
+}
 
 const restart = follow('/console/events', {
-  onStatus(status) {
-    const from = `${status.instanceId} ${status.startedAt}`
-    if (origin !== undefined && from !== origin) {
-      // Another run counts its calls from the start: what the table shows, and where the stream resumed, are void.
-      calls.clear()
-      callsCame = false
-      origin = from
-      restart()
-    }
-    if (from !== origin) data.refresh() // each run has holders of its own
-    origin = from
-    setLost(false)
-    showStatus(status)
-    showEmpty(status)
-  },
-  onCalls(page) {
-    callsCame = true
-    calls.add(page.calls)
-    byId('empty').hidden = calls.size > 0
-  },
-  onLost() {
-    setLost(true)
-    showPhase(notAnswering)
-  },
+	onStatus(status) {
+		const from = `${status.instanceId} ${status.startedAt}`
+		const first = from !== origin
+		if (origin !== undefined && first) {
+			// Another run counts its calls from the start: what is shown, and where the stream resumed, are void.
+			app.recent.clear()
+			for (const room of entered.values()) room.then((made) => made.reset?.())
+			origin = from
+			restart()
+		}
+		origin = from
+		setLost(false)
+		app.status = status
+		if (first || status.capture !== capturing) app.capture.refresh()
+		capturing = status.capture
+		soon()
+	},
+	onCalls(page) {
+		const gap = page.calls.length >= replayed && !page.calls.some(({ id }) => app.recent.has(id))
+		app.recent.add(page.calls)
+		app.capture.more()
+		if (gap) entered.get('overview')?.then((overview) => overview.missed())
+		for (const [name, room] of entered) room.then((made) => made.calls?.(page.calls, name === hereName))
+	},
+	onLost() {
+		setLost(true)
+		showPhase(notAnswering)
+	},
 })
 
 function setLost(lost) {
-  byId('lost').hidden = !lost
-  byId('live').classList.toggle('stale', lost)
+	show('lost', lost)
+	byId('main').classList.toggle('stale', lost)
 }
 
-// The table is empty for sure when no call was counted, or when the calls came and there were none.
-async function showEmpty(status) {
-  const empty = calls.size === 0 && (callsCame || status.metrics.calls === 0)
-  byId('empty').hidden = !empty
-  if (!empty) return
-  latest = status
-  const model = await modelToTry(status.upstream)
-  if (status !== latest) return // a newer status overtook the answer
-  setText(byId('curl'), curlCommand(baseURL(status.addr), model, /Windows/.test(navigator.userAgent)))
-}
+addEventListener('hashchange', enter)
+enter()

@@ -6,52 +6,104 @@ import { dash, texts } from './texts.js'
 export const byId = (id) => document.getElementById(id)
 
 export function element(name, className, role) {
-  const node = document.createElement(name)
-  if (className) node.className = className
-  if (role) node.setAttribute('role', role)
-  return node
+	const node = document.createElement(name)
+	if (className) node.className = className
+	if (role) node.setAttribute('role', role)
+	return node
 }
 
-export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text
+// A node is given as one, or by its id.
+const nodeOf = (node) => (typeof node === 'string' ? byId(node) : node)
+
+export function show(id, shown) {
+	byId(id).hidden = !shown
 }
 
-export function setTitle(node, text) {
-  if (node.title !== text) node.title = text
+export function setText(of, text) {
+	const node = nodeOf(of)
+	if (node.textContent !== text) node.textContent = text
+}
+
+export function setTitle(of, text) {
+	const node = nodeOf(of)
+	if (node.title !== text) node.title = text
 }
 
 // setValue shows text, or that it is unknown: a dash to the eye, the word to a screen reader.
-export function setValue(node, text) {
-  const unknown = text === null || text === undefined || text === ''
-  if (!unknown) return setText(node, text)
-  if (node.firstElementChild?.className === 'unknown') return
-  const eye = element('span', 'unknown')
-  eye.setAttribute('aria-hidden', 'true')
-  eye.textContent = dash
-  const ear = element('span', 'unseen')
-  ear.textContent = texts.unknown
-  node.replaceChildren(eye, ear)
+export function setValue(of, text) {
+	const node = nodeOf(of)
+	const unknown = text === null || text === undefined || text === ''
+	if (!unknown) return setText(node, text)
+	if (node.firstElementChild?.className === 'unknown') return
+	const eye = element('span', 'unknown')
+	eye.setAttribute('aria-hidden', 'true')
+	eye.textContent = dash
+	const ear = element('span', 'unseen')
+	ear.textContent = texts.unknown
+	node.replaceChildren(eye, ear)
 }
 
 // setMark shows one of the words of texts.js with its shape and tone. Its node holds a .shape and a .word.
-export function setMark(node, { word, shape, tone, why = '' }) {
-  const drawn = node.querySelector('.shape')
-  if (drawn.dataset.shape !== shape) drawn.dataset.shape = shape
-  if (node.dataset.tone !== tone) node.dataset.tone = tone
-  setText(node.querySelector('.word'), word)
-  setTitle(node, why)
+export function setMark(of, { word, shape, tone, why = '' }) {
+	const node = nodeOf(of)
+	const drawn = node.querySelector('.shape')
+	if (drawn.dataset.shape !== shape) drawn.dataset.shape = shape
+	if (node.dataset.tone !== tone) node.dataset.tone = tone
+	setText(node.querySelector('.word'), word)
+	setTitle(node, why)
 }
 
 export function mark(className) {
-  const node = element('span', className)
-  const shape = element('i', 'shape')
-  shape.setAttribute('aria-hidden', 'true')
-  node.append(shape, element('span', 'word'))
-  return node
+	const node = element('span', className)
+	const shape = element('i', 'shape')
+	shape.setAttribute('aria-hidden', 'true')
+	node.append(shape, element('span', 'word'))
+	return node
 }
 
 // label fills in the words that index.html names.
 export function label(root) {
-  for (const node of root.querySelectorAll('[data-text]')) node.textContent = texts[node.dataset.text]
-  for (const node of root.querySelectorAll('[data-label]')) node.setAttribute('aria-label', texts[node.dataset.label])
+	for (const node of root.querySelectorAll('[data-text]')) node.textContent = texts[node.dataset.text]
+	for (const node of root.querySelectorAll('[data-label]')) node.setAttribute('aria-label', texts[node.dataset.label])
+}
+
+// h makes an element and what is in it: h('p.muted#why', { title: 'x' }, 'text', node). A property is set as one where
+// the element has it, else as an attribute; text enters as text.
+export function h(name, props, ...children) {
+	const [, tag, classes, id] = /^(\w+)((?:\.[\w-]+)*)(?:#(.+))?$/.exec(name)
+	const node = element(tag, classes.slice(1).replaceAll('.', ' '))
+	if (id) node.id = id
+	if (tag === 'button') node.type = 'button'
+	if (Object.getPrototypeOf(props ?? 0) !== Object.prototype) children.unshift(props)
+	else for (const [key, value] of Object.entries(props)) {
+		if (key === 'label') node.setAttribute('aria-label', value)
+		else if (key in node && key !== 'role') node[key] = value
+		else node.setAttribute(key, value)
+	}
+	node.append(...children.flat().filter((child) => child !== null && child !== undefined))
+	return node
+}
+
+export function showMark(drawn, className = 'mark') {
+	const node = mark(className)
+	setMark(node, drawn)
+	return node
+}
+
+export function option(value, text) {
+	return h('option', { value }, text)
+}
+
+// setOptions keeps what was chosen.
+export function setOptions(select, wanted) {
+	if (select.options.length === wanted.length && wanted.every(([value, text], i) => select.options[i].value === value && select.options[i].text === text)) return
+	const chosen = select.value
+	select.replaceChildren(...wanted.map(([value, text]) => option(value, text)))
+	if (wanted.some(([value]) => value === chosen)) select.value = chosen
+}
+
+// panel is one card: a heading, what stands beside it, and the rest.
+export function panel(id, title, beside, ...children) {
+	const heading = h('h2', { id: `${id}-title` }, title)
+	return h('section.panel', { id, 'aria-labelledby': heading.id }, h('div.head', heading, h('div.beside', beside ?? [])), ...children)
 }

@@ -9,29 +9,29 @@ const again = 1000 // ms between attempts where the browser does not make its ow
 //
 // The function returned opens a stream that starts from the beginning.
 export function follow(url, { onStatus, onCalls, onLost }) {
-  let source
-  let timer
+	let source
+	let timer
 
-  const close = () => {
-    clearTimeout(timer)
-    source?.close()
-    source = undefined
-  }
-  const open = () => {
-    close()
-    source = new EventSource(url)
-    source.addEventListener('status', (event) => onStatus(JSON.parse(event.data)))
-    source.addEventListener('calls', (event) => onCalls(JSON.parse(event.data)))
-    source.addEventListener('error', () => {
-      onLost()
-      if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, again)
-    })
-  }
+	const close = () => {
+		clearTimeout(timer)
+		source?.close()
+		source = undefined
+	}
+	const open = () => {
+		close()
+		source = new EventSource(url)
+		source.addEventListener('status', (event) => onStatus(JSON.parse(event.data)))
+		source.addEventListener('calls', (event) => onCalls(JSON.parse(event.data)))
+		source.addEventListener('error', () => {
+			onLost()
+			if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, again)
+		})
+	}
 
-  document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'hidden') close()
-    else open()
-  })
-  if (document.visibilityState !== 'hidden') open()
-  return open
+	document.addEventListener('visibilitychange', () => {
+		if (document.visibilityState === 'hidden') close()
+		else open()
+	})
+	if (document.visibilityState !== 'hidden') open()
+	return open
 }
