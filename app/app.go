@@ -72,7 +72,6 @@ type Config struct {
 	Detect detect.Config
 	// Listen is net.Listen for TCP when nil.
 	Listen func(addr string) (net.Listener, error)
-
 }
 
 // app is the process while it runs. Its fields are set before it lives and not changed after.
