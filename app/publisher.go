@@ -56,6 +56,7 @@ func (p *publisher) compose(now parts) protocol.Status {
 	s := p.identity
 	s.Phase, s.Detail, s.Addr = now.phase, now.detail, now.addr
 	s.Upstream, s.UI, s.Studio, s.Notices, s.Sessions = now.upstream, now.ui, now.studio, now.notices, now.sessionCounts
+	s.Autostart, s.Release = now.login, now.release
 	if now.external != nil {
 		s.Metrics = *now.external                                    // and no history: ours is not that of the other's calls
 		s.Upstream = protocol.Upstream{Reach: protocol.ReachUnknown} // the other one's, of which it does not tell

@@ -63,6 +63,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		choice:     upstreams,
 		ui:         server.NewUISource(""),
 		lookAgain:  make(chan struct{}, 1),
+		retell:     make(chan struct{}, 1),
 		ends:       ends, aborts: aborts,
 	}
 	a.settings.Store(&cfg.Settings)
@@ -73,7 +74,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		addr:     cfg.Settings.Addr,
 		upstream: describe(target, protocol.ReachUnknown, ""),
 		ui:       protocol.UI{Source: protocol.UIConsole},
-	})
+	}.withRelease(cfg, remembered))
 	a.publisher = &publisher{
 		identity: protocol.Status{InstanceID: a.instanceID, Version: cfg.Version, PID: os.Getpid(), StartedAt: a.startedAt, Recording: baseOf(cfg.Settings.Record)},
 		board:    a.board,
@@ -143,7 +144,7 @@ func (a *app) controlConfig() control.Config {
 		Launch: &protocol.Launch{Args: a.cfg.Args, Dir: a.cfg.Dir},
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
 		Manager: a.sessions, Build: a.buildSession, MaxSessions: a.cfg.Settings.MaxSessions,
-		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
+		Now:      func() protocol.Status { a.lookAtLogin(); return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: a.ends.happened,
 		Log:        func(text string) { a.log.Warn("control socket", "event", text) },

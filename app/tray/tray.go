@@ -54,9 +54,11 @@ const (
 	StudioCancel   Action = "StudioCancel"
 	StudioRollback Action = "StudioRollback"
 	StudioFolder   Action = "StudioFolder"
-	UseUpstream    Action = "UseUpstream" // with its key
-	LookAgain      Action = "LookAgain"   // for model servers on this machine
-	OpenSession    Action = "OpenSession" // with its id
+	UseUpstream    Action = "UseUpstream"  // with its key
+	LookAgain      Action = "LookAgain"    // for model servers on this machine
+	OpenSession    Action = "OpenSession"  // with its id
+	StartAtLogin   Action = "StartAtLogin" // with "on" or "off", as the row on the screen promised
+	OpenRelease    Action = "OpenRelease"  // the page of a newer release
 	Quit           Action = "Quit"
 	// MenuOpened asks for nothing: somebody looks. Not every panel tells.
 	MenuOpened Action = "MenuOpened"
@@ -96,12 +98,22 @@ type State struct {
 	// Doing is the server action that is under way (ServerStart, ServerStop or ServerRestart); empty: none.
 	Doing Action
 
+	Login *Login // nil: it cannot be told
+	// NewRelease is the version of a newer release of this program; empty: none is known of.
+	NewRelease string
+
 	Studio  *Studio // nil: no offline copy is kept
 	Metrics Metrics
 	Today   *Today         // nil: not known
 	Recent  []Call         // newest first
 	Notices []Notice       // most important first
 	Zone    *time.Location // nil: local time
+}
+
+// Login says whether the tray starts at login.
+type Login struct {
+	On      bool
+	Trouble string // why it would start nothing all the same; empty: it would
 }
 
 // Upstream is one that calls can go to.

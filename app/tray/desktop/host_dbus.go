@@ -58,7 +58,13 @@ func (d *Driver) session(ctx context.Context) {
 	}
 	defer bus.close()
 
-	late := func() { d.unavailable(noPanel, wayToAPanel(os.Getenv("XDG_CURRENT_DESKTOP"))) }
+	late := func() {
+		way := wayToAPanel(os.Getenv("XDG_CURRENT_DESKTOP"))
+		if d.cfg.NoPanel != nil {
+			d.cfg.NoPanel(way)
+		}
+		d.unavailable(noPanel, way)
+	}
 	if err := bus.awaitWatcher(ctx, watcherPatience, late); err != nil {
 		d.lost(ctx, bus)
 		return
