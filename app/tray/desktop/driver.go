@@ -38,6 +38,7 @@ type Driver struct {
 	light  atomic.Bool   // the panel is light
 	relit  chan struct{} // it has become light, or dark
 	clicks chan tray.Action
+	holds  bool      // the panel closes an open menu when a row changes; set before the icon is on the screen
 	once   sync.Once // guards cfg.Unavailable
 }
 
