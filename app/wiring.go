@@ -69,12 +69,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.settings.Store(&cfg.Settings)
 	a.history = newHistory(cfg, log)
 	a.telemeter = newTelemeter(a.telemetryConfig)
-	a.board = newBoard(parts{
-		phase:    protocol.PhaseStarting,
-		addr:     cfg.Settings.Addr,
-		upstream: describe(target, protocol.ReachUnknown, ""),
-		ui:       protocol.UI{Source: protocol.UIConsole},
-	}.withRelease(cfg, remembered))
+	a.board = newBoard(firstParts(cfg, target, remembered))
 	a.publisher = &publisher{
 		identity: protocol.Status{InstanceID: a.instanceID, Version: cfg.Version, PID: os.Getpid(), StartedAt: a.startedAt, Recording: baseOf(cfg.Settings.Record)},
 		board:    a.board,
@@ -135,6 +130,16 @@ func (a *app) joinUpstreams() {
 		a.scout.observe(calls)
 		a.models.Called()
 	}
+}
+
+// firstParts is what is known before anything was asked.
+func firstParts(cfg Config, target *upstream.Target, remembered *memory) parts {
+	return parts{
+		phase:    protocol.PhaseStarting,
+		addr:     cfg.Settings.Addr,
+		upstream: describe(target, protocol.ReachUnknown, ""),
+		ui:       protocol.UI{Source: protocol.UIConsole},
+	}.withRelease(cfg, remembered)
 }
 
 // controlConfig is what the control socket answers with and whom it asks.
