@@ -78,7 +78,12 @@ func (a *app) do(ctx context.Context, action tray.Action) error {
 			a.models.Ask()
 		}
 		a.askDatabases()
+		a.lookAtLogin()
 		return nil
+	case tray.StartAtLogin:
+		return a.switchLogin(key == "on")
+	case tray.OpenRelease:
+		return a.openRelease()
 	case tray.Quit:
 		a.shutdown(nil)
 		return nil

@@ -56,8 +56,12 @@ type Config struct {
 	OpenTerminal func(args []string) error
 	// Opener says whether there is a program that OpenURL can use. Nil: nobody asks.
 	Opener func() error
-	// Login is the entry that starts the tray at login, for the doctor. Its zero value: it is not looked at.
+	// Login is the entry that starts this at login. Its zero value: this program has none to do with.
 	Login autostart.Config
+	// Notify has notices shown on the desktop, as far as the settings want it.
+	Notify bool
+	// NoPanel tells that there is a desktop but no panel with icons, with what to do about it. Nil never does.
+	NoPanel <-chan string
 	// Ready is called once when the app answers, with its first status; nil does nothing.
 	Ready func(protocol.Status)
 	// Warn says one line to the person who started the app; nil says it to the log alone.
@@ -105,6 +109,7 @@ type app struct {
 	publisher  *publisher
 	telemeter  *telemeter
 	speed      *speedometer
+	retell     chan struct{} // capacity 1: whether notices are wanted has changed
 
 	ends   event          // the end begins
 	aborts event          // the grace is cut
@@ -194,6 +199,13 @@ func (a *app) live(ctx context.Context) error {
 	group.Go(func() error { return a.announce(groupCtx) })
 	group.Go(func() error { return a.reload(groupCtx) })
 	group.Go(func() error { return a.followParent(groupCtx) })
+	group.Go(func() error { return a.watchReleases(groupCtx) })
+	if len(a.cfg.Login.Command) > 0 {
+		group.Go(func() error { a.mendLogin(); return nil })
+	}
+	if a.cfg.Notify {
+		group.Go(func() error { return a.tellDesktop(groupCtx) })
+	}
 	if a.cfg.Screen != nil {
 		group.Go(func() error { return a.show(groupCtx) })
 		group.Go(func() error { return a.click(groupCtx) })

@@ -10,6 +10,9 @@ import (
 	"chatwright.dev/tray/server/protocol"
 )
 
+// causePort is the cause of the notice that the address is taken.
+const causePort = "port"
+
 // PortHeldError says that the address is taken.
 type PortHeldError struct {
 	Addr   string
@@ -55,7 +58,7 @@ func (s *supervisor) blocked(held *PortHeldError) phase {
 	return func(_ context.Context, r *run) (phase, error) {
 		r.begun = true
 		s.board.setPhase(protocol.PhaseBlocked, held.Holder)
-		s.board.notify(protocol.Notice{Cause: "port", Text: "The port is taken", // the status row says by whom
+		s.board.notify(protocol.Notice{Cause: causePort, Text: "The port is taken", // the status row says by whom
 			Hint: "Stop that program, or set another address (addr) in tray.toml.", Since: time.Now()})
 		r.settle(hint.With(held, "stop that program, or set another address (addr) in tray.toml"))
 		return s.pausing(retryHeldPort, s.starting), nil
@@ -68,7 +71,7 @@ func (s *supervisor) external(held *PortHeldError) phase {
 	return func(ctx context.Context, r *run) (phase, error) {
 		r.begun = true
 		s.board.setPhase(protocol.PhaseExternal, "")
-		s.board.clear("port")
+		s.board.clear(causePort)
 		r.settle(held)
 		followCtx, stop := context.WithCancel(ctx)
 		defer stop()

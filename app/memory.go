@@ -107,3 +107,39 @@ func (m *memory) write(now time.Time) {
 	}
 	m.written, m.unwritten = now, false // a disk that cannot be written is tried again later, not at each call
 }
+
+// Release is what is known of newer releases.
+func (m *memory) Release() settings.ReleaseMemory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Release == nil {
+		return settings.ReleaseMemory{}
+	}
+	return *m.state.Release
+}
+
+// ChangeRelease changes that and writes it down: it is a few times a day at most.
+func (m *memory) ChangeRelease(change func(*settings.ReleaseMemory)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var next settings.ReleaseMemory
+	if m.state.Release != nil {
+		next = *m.state.Release
+	}
+	change(&next)
+	m.state.Release = &next
+	m.write(time.Now())
+}
+
+// FirstWithoutPanel reports whether the user has not been told yet why there is no icon, and remembers that now they
+// are.
+func (m *memory) FirstWithoutPanel() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.ToldNoPanel {
+		return false
+	}
+	m.state.ToldNoPanel = true
+	m.write(time.Now())
+	return true
+}

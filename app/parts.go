@@ -37,6 +37,13 @@ type parts struct {
 	sessionCounts *protocol.SessionCounts
 	// external holds the metrics of another companion that has the address; nil while the server is ours.
 	external *protocol.Metrics
+	// login is whether this starts at login; nil: it cannot be told.
+	login *protocol.Autostart
+	// release is a newer one of this program; releaseNews is that the user has not heard of it.
+	release     *protocol.Release
+	releaseNews bool
+	// noPanel is what to do about the icon that no panel shows, for the one time that it is told.
+	noPanel string
 }
 
 // board is where the parts of the app write what they know. Its methods may be called from any goroutine.

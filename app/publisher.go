@@ -59,6 +59,7 @@ func (p *publisher) compose(now parts) protocol.Status {
 	if now.capture != protocol.CaptureOff {
 		s.Capture = now.capture
 	}
+	s.Autostart, s.Release = now.login, now.release
 	if now.external != nil {
 		s.Metrics = *now.external                                    // and no history: ours is not that of the other's calls
 		s.Upstream = protocol.Upstream{Reach: protocol.ReachUnknown} // the other one's, of which it does not tell

@@ -47,6 +47,9 @@ func (a *app) reloadOnce(ctx context.Context) {
 	a.board.clear(causeSettings)
 	a.settings.Store(&next)
 	a.logLevel.Set(next.LogLevel)
+	if next.Notifications != before.Notifications {
+		wake(a.retell)
+	}
 	if next.OTLPEndpoint != before.OTLPEndpoint {
 		a.telemeter.Renew()
 	}
@@ -100,7 +103,7 @@ func nextStartOnly(a, b settings.Settings) (names []string) {
 	for _, s := range []struct {
 		name    string
 		differs bool
-	}{{"ui", a.UI != b.UI}, {"ui-url", a.UIURL != b.UIURL}, {"ui-key", a.UIKey != b.UIKey}, {"ui-check", a.UICheck != b.UICheck}} {
+	}{{"release-check", a.ReleaseCheck != b.ReleaseCheck}, {"release-url", a.ReleaseURL != b.ReleaseURL}, {"ui", a.UI != b.UI}, {"ui-url", a.UIURL != b.UIURL}, {"ui-key", a.UIKey != b.UIKey}, {"ui-check", a.UICheck != b.UICheck}} {
 		if s.differs {
 			names = append(names, s.name)
 		}

@@ -71,6 +71,12 @@ func (a *app) trayState(s protocol.Status) tray.State {
 	if now.sessionCounts != nil {
 		state.LiveSessions = now.sessionCounts.Live
 	}
+	if s.Autostart != nil {
+		state.Login = &tray.Login{On: s.Autostart.On, Trouble: s.Autostart.Trouble}
+	}
+	if s.Release != nil {
+		state.NewRelease = s.Release.Version
+	}
 	if s.History != nil {
 		state.Today = &tray.Today{Calls: s.History.Today.Calls, Tokens: s.History.Today.CompletionTokens}
 	}

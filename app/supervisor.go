@@ -142,7 +142,7 @@ func (s *supervisor) serving(serve serveFunc, ln net.Listener, cut chan struct{}
 		addr := ln.Addr().String()
 		s.board.Update(func(p parts) parts { p.addr = addr; return p })
 		s.board.setPhase(protocol.PhaseRunning, "")
-		s.board.clear("port")
+		s.board.clear(causePort)
 		r.begun = true
 		r.settle(nil)
 
@@ -277,7 +277,7 @@ func (s *supervisor) broken(cause error) phase {
 
 func (s *supervisor) stopped(ctx context.Context, r *run) (phase, error) {
 	s.board.setPhase(protocol.PhaseStopped, "")
-	s.board.clear("port")
+	s.board.clear(causePort)
 	s.log.Info("server stopped")
 	r.settle(nil)
 	return s.waitForStart(ctx, r)

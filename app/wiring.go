@@ -64,6 +64,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 		choice:     upstreams,
 		ui:         server.NewUISource(""),
 		lookAgain:  make(chan struct{}, 1),
+		retell:     make(chan struct{}, 1),
 		ends:       ends, aborts: aborts,
 	}
 	a.settings.Store(&cfg.Settings)
@@ -71,12 +72,7 @@ func newApp(cfg Config, log *slog.Logger, ends, aborts event) (*app, error) {
 	a.capture = newCapture(cfg, a)
 	a.console = &consoleDesk{app: a, token: rand.Text()}
 	a.telemeter = newTelemeter(a.telemetryConfig)
-	a.board = newBoard(parts{
-		phase:    protocol.PhaseStarting,
-		addr:     cfg.Settings.Addr,
-		upstream: describe(target, protocol.ReachUnknown, ""),
-		ui:       protocol.UI{Source: protocol.UIConsole},
-	})
+	a.board = newBoard(firstParts(cfg, target, remembered))
 	a.publisher = &publisher{
 		identity: protocol.Status{InstanceID: a.instanceID, Version: cfg.Version, PID: os.Getpid(), StartedAt: a.startedAt, Recording: baseOf(cfg.Settings.Record)},
 		board:    a.board,
@@ -148,6 +144,16 @@ func (a *app) joinUpstreams() {
 	}
 }
 
+// firstParts is what is known before anything was asked.
+func firstParts(cfg Config, target *upstream.Target, remembered *memory) parts {
+	return parts{
+		phase:    protocol.PhaseStarting,
+		addr:     cfg.Settings.Addr,
+		upstream: describe(target, protocol.ReachUnknown, ""),
+		ui:       protocol.UI{Source: protocol.UIConsole},
+	}.withRelease(cfg, remembered)
+}
+
 // controlConfig is what the control socket answers with and whom it asks.
 func (a *app) controlConfig() control.Config {
 	cfg := control.Config{
@@ -155,7 +161,7 @@ func (a *app) controlConfig() control.Config {
 		Launch: &protocol.Launch{Args: a.cfg.Args, Dir: a.cfg.Dir},
 		Status: a.status, Calls: a.metrics.After, History: a.historyPages(), Upstreams: a.choice,
 		Manager: a.sessions, Build: a.buildSession, MaxSessions: a.cfg.Settings.MaxSessions,
-		Now:      func() protocol.Status { return a.publisher.compose(a.board.Get()) },
+		Now:      func() protocol.Status { a.lookAtLogin(); return a.publisher.compose(a.board.Get()) },
 		Shutdown: a.shutdown, Open: a.open, URL: a.pageURL, Server: a.serverAction,
 		StreamsEnd: a.ends.happened,
 		Log:        func(text string) { a.log.Warn("control socket", "event", text) },

@@ -15,8 +15,13 @@ import (
 	"chatwright.dev/tray/server/hint"
 )
 
-// Name is the name of the entry, and of the program as it is installed.
-const Name = "chatwright-tray"
+const (
+	// Name is the name of the program as it is installed.
+	Name = "chatwright-tray"
+	// ID is how desktops know the program. The entry bears it too, so that one that a settings program made of the
+	// menu's entry is the same file and not a second one.
+	ID = "dev.chatwright.tray"
+)
 
 // title is what the system's own list of login items shows.
 const title = "Chatwright Tray"
@@ -105,12 +110,25 @@ func Program() (string, error) {
 	}
 	onPath, err := exec.LookPath(Name)
 	if err != nil {
-		return self, nil
+		return windowless(self), nil
 	}
 	if onPath, err = filepath.Abs(onPath); err == nil && sameFile(onPath, self) {
-		return onPath, nil
+		return windowless(onPath), nil
 	}
-	return self, nil
+	return windowless(self), nil
+}
+
+// windowless is the .exe beside a .com: on Windows the program is there twice, and the one for a console would open one
+// at each login. Nowhere else are there such pairs.
+func windowless(program string) string {
+	stem, console := strings.CutSuffix(program, ".com")
+	if !console {
+		return program
+	}
+	if info, err := os.Stat(stem + ".exe"); err != nil || !info.Mode().IsRegular() {
+		return program
+	}
+	return stem + ".exe"
 }
 
 func sameFile(a, b string) bool {

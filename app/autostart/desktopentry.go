@@ -110,7 +110,8 @@ func overlap(a, b []string) bool {
 	return false
 }
 
-// renderEntry is the file that starts command at login.
+// renderEntry is the file that starts command at login. With TryExec an entry that outlives its program, as one does in
+// the home of a user whose administrator removed the package, is passed over in silence.
 func renderEntry(command []string) []byte {
 	quoted := make([]string, len(command))
 	for i, argument := range command {
@@ -122,10 +123,11 @@ Version=1.5
 Name=%s
 Comment=Start the companion of Chatwright Studio when you log in
 Exec=%s
+TryExec=%s
 Icon=%s
 Terminal=false
 X-GNOME-Autostart-enabled=true
-`, title, escape(strings.Join(quoted, " ")), Name)
+`, title, escape(strings.Join(quoted, " ")), escape(command[0]), Name)
 }
 
 // renderHidden is the file that keeps an entry for every user from starting anything for this one.

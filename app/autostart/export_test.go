@@ -5,6 +5,7 @@ var (
 	QuoteExec   = func(s string) string { return quoteExec(s) }
 	SplitExec   = func(s string) ([]string, error) { return splitExec(s) }
 	RenderEntry = renderEntry
+	Windowless  = windowless
 	ParseExec   = func(data []byte) ([]string, bool, error) { e, err := parseEntry(data); return e.exec, e.off, err }
 
 	RenderAgent = renderAgent

@@ -9,7 +9,7 @@ import (
 )
 
 // label is the name of the LaunchAgent, and without the suffix that of its file.
-const label = "dev.chatwright.tray"
+const label = ID
 
 // renderAgent is the property list of a LaunchAgent that starts command once at each login to a desktop.
 func renderAgent(command []string) []byte {

@@ -12,7 +12,7 @@ import (
 	"chatwright.dev/tray/server/wholefile"
 )
 
-const fileName = Name + ".desktop"
+const fileName = ID + ".desktop"
 
 // found is the file that counts: an entry of the user's stands before one of the same name for every user.
 func found(cfg Config) (path string, e entry, err error) {

@@ -40,7 +40,7 @@ func write(t *testing.T, folder, text string) string {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, "chatwright-tray.desktop")
+	path := filepath.Join(folder, "dev.chatwright.tray.desktop")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestOffUntilSwitchedOn(t *testing.T) {
 	wantOn(t, cfg, false, "")
 	set(t, cfg, true)
 	got := wantOn(t, cfg, true, "")
-	if got.Command != cfg.Command[0] || got.Where != filepath.Join(cfg.Folder, "chatwright-tray.desktop") {
+	if got.Command != cfg.Command[0] || got.Where != filepath.Join(cfg.Folder, "dev.chatwright.tray.desktop") {
 		t.Errorf("got %+v, want the entry of %s", got, cfg.Command[0])
 	}
 	set(t, cfg, true)
@@ -195,5 +195,28 @@ func TestProgramPrefersItsNameOnPath(t *testing.T) {
 	install(t, link) // another program of that name
 	if got, err := autostart.Program(); err != nil || got != self {
 		t.Errorf("got %s, %v, want %s", got, err, self)
+	}
+}
+
+// On Windows the program is installed twice: chatwright-tray.com is for a console, and would open one at each login.
+func TestTheProgramWithoutAConsoleIsEntered(t *testing.T) {
+	folder := t.TempDir()
+	alone := install(t, filepath.Join(folder, "alone", "chatwright-tray.com"))
+	console := install(t, filepath.Join(folder, "chatwright-tray.com"))
+	window := install(t, filepath.Join(folder, "chatwright-tray.exe"))
+	for program, want := range map[string]string{console: window, window: window, alone: alone} {
+		if got := autostart.Windowless(program); got != want {
+			t.Errorf("%s: got %s, want %s", program, got, want)
+		}
+	}
+}
+
+// A package that is removed leaves the homes of users alone; an entry there must then start nothing, without a word.
+func TestAnEntryWithoutItsProgramIsPassedOver(t *testing.T) {
+	cfg := config(t)
+	set(t, cfg, true)
+	data, err := os.ReadFile(filepath.Join(cfg.Folder, "dev.chatwright.tray.desktop"))
+	if want := "\nTryExec=" + cfg.Command[0] + "\n"; err != nil || !strings.Contains(string(data), want) {
+		t.Errorf("got\n%s%v\nwant a line %q", data, err, want)
 	}
 }

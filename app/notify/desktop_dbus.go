@@ -73,7 +73,7 @@ func (d *busDesktop) post(ctx context.Context, n Notice) (id uint32, err error) 
 		}
 	}
 	hints := map[string]dbus.Variant{"desktop-entry": dbus.MakeVariant(d.cfg.Entry), "urgency": dbus.MakeVariant(byte(1))}
-	call := d.object().CallWithContext(ctx, busName+".Notify", 0, d.cfg.App, uint32(0), d.cfg.Entry, n.Title, body, actions, hints, noExpiry)
+	call := d.object().CallWithContext(ctx, busName+".Notify", 0, d.cfg.App, uint32(0), d.cfg.Icon, n.Title, body, actions, hints, noExpiry)
 	if err := call.Store(&id); err != nil {
 		return 0, fmt.Errorf("showing a notification: %w", err)
 	}

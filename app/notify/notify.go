@@ -37,8 +37,8 @@ const DefaultAction = "default"
 
 // Config configures a Notifier.
 type Config struct {
-	// App is the program's name as a person reads it, Entry that of its desktop entry and of its icon.
-	App, Entry string
+	// App is the program's name as a person reads it, Entry that of its desktop entry, Icon that of its icon in themes.
+	App, Entry, Icon string
 	// Chosen is called when a person chose an action, on a goroutine of the Notifier: it must return soon. Nil: nobody
 	// is told.
 	Chosen func(cause, action string)

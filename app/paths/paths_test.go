@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -270,5 +271,22 @@ func TestServerAndAppAgreeOnTheFolderOfTheCopies(t *testing.T) {
 				t.Errorf("server: %q, app: %q", got, want)
 			}
 		})
+	}
+}
+
+// The Desktop Application Autostart Specification. CHATWRIGHT_HOME is for our own files, and these are the desktop's.
+func TestLoginEntriesLieWhereTheDesktopLooks(t *testing.T) {
+	onUnix(t)
+	home := setenv(t, "XDG_CONFIG_DIRS", "/a:/b", "CHATWRIGHT_HOME", t.TempDir())
+	own, system := paths.LoginEntries()
+	if want := filepath.Join(home, ".config", "autostart"); own != want {
+		t.Errorf("got %s, want %s", own, want)
+	}
+	if want := []string{"/a/autostart", "/b/autostart"}; !slices.Equal(system, want) {
+		t.Errorf("got %s, want %s", system, want)
+	}
+	setenv(t, "XDG_CONFIG_HOME", filepath.Join(home, "c"))
+	if own, _ := paths.LoginEntries(); own != filepath.Join(home, "c", "autostart") {
+		t.Errorf("got %s, want the folder in XDG_CONFIG_HOME", own)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"chatwright.dev/tray/server/hint"
 )
 
 // DefaultURL answers with the newest release, in the shape of GitHub's releases.
@@ -79,6 +81,14 @@ func Watch(ctx context.Context, cfg Config) error {
 	}
 }
 
+// CheckURL says what is wrong with a URL to ask.
+func CheckURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return hint.With(fmt.Errorf("%q is not the URL of a page", text), "write one such as "+DefaultURL)
+	}
+	return nil
+}
+
 func ask(ctx context.Context, cfg Config) (Release, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -121,11 +131,10 @@ func parse(from io.Reader) (Release, error) {
 	if len(found.Version) > 1 && found.Version[0] == 'v' {
 		found.Version = found.Version[1:]
 	}
-	page, err := url.Parse(found.URL)
 	switch {
 	case found.Version == "" || len(found.Version) > maxText:
 		return Release{}, errors.New("reading the newest release: it has no version")
-	case err != nil || page.Scheme != "https" && page.Scheme != "http" || page.Host == "":
+	case CheckURL(found.URL) != nil:
 		return Release{}, errors.New("reading the newest release: it has no page")
 	}
 	return found, nil

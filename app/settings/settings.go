@@ -48,6 +48,9 @@ type Settings struct {
 	MaxSessions       int           // live at once
 	ConsoleSessions   bool          // the console shows them
 	Capture           protocol.CaptureMode
+	Notifications     bool   // errors that need the user are shown on the desktop
+	ReleaseCheck      bool   // ask once a day for a newer release
+	ReleaseURL        string // whom
 	LogLevel          slog.Level
 	OTLPEndpoint      string // base URL of an OpenTelemetry collector; "" none
 	NoBrowser         bool   // print a URL instead of opening it

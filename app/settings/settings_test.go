@@ -80,6 +80,8 @@ func TestDefaultsAreThoseOfTheCompanion(t *testing.T) {
 		"max-sessions":     {got.MaxSessions, 1000},
 		"console-sessions": {got.ConsoleSessions, false},
 		"capture":          {got.Capture, protocol.CaptureOff},
+		"notifications":    {got.Notifications, true},
+		"release-check":    {got.ReleaseCheck, true},
 		"log-level":        {got.LogLevel, slog.LevelInfo},
 		"studio-open":      {got.StudioOpen, settings.StudioAuto},
 		"ui-dir":           {got.UIDir, ""},
@@ -146,6 +148,7 @@ func everything() map[string][]string {
 		"state-dir": {"/state"}, "control-socket": {"/run/s"}, "no-browser": {"true"}, "parent-pid": {"4711"},
 		"otlp-endpoint": {"localhost:4318"}, "datastate": {"shop=sqlite:/shop.db", "crm=postgres://ada@db.test/crm"},
 		"max-sessions": {"7"}, "console-sessions": {"true"}, "replay": {"/tapes"}, "replay-speed": {"2"}, "capture": {"disk"},
+		"notifications": {"false"}, "release-check": {"false"}, "release-url": {"http://releases.test/latest"},
 	}
 }
 
@@ -204,7 +207,7 @@ func TestEverySettingCanComeFromEverySourceThatTheTableNames(t *testing.T) {
 				AllowRemote: true, RemoteTokenFile: "/token", UpstreamTimeout: 90 * time.Second, MaxBody: 1 << 20, MeterUsage: true, MetricsCapacity: 7,
 				Grace: time.Second, History: false, HistoryDays: 7, StudioOpen: settings.StudioHosted, LogLevel: slog.LevelDebug,
 				StateDir: "/state", ControlSocket: "/run/s", NoBrowser: true, ParentPID: 4711,
-				OTLPEndpoint: "http://localhost:4318", MaxSessions: 7, ConsoleSessions: true, Replay: "/tapes", ReplaySpeed: 2, Capture: "disk",
+				OTLPEndpoint: "http://localhost:4318", MaxSessions: 7, ConsoleSessions: true, Replay: "/tapes", ReplaySpeed: 2, Capture: "disk", ReleaseURL: "http://releases.test/latest",
 			}
 			switch name {
 			case "flags":
@@ -276,6 +279,7 @@ func TestBadValueNamesItsSourceAndTheWayOut(t *testing.T) {
 		{"--grace=0s", "not between"},
 		{"--history=perhaps", "neither true nor false"},
 		{"--history-days=0", "not a number from 1"},
+		{"--release-url=releases.test", "not the URL of a page"},
 		{"--history-days=3651", "not a number from 1"},
 		{"--grace=2h", "not between"},
 		{"--log-level=loud", "not a log level"},

@@ -16,6 +16,18 @@ type State struct {
 	Upstreams map[string]UpstreamMemory `json:"upstreams,omitempty"` // by base URL
 	// Upstream is the name of the one that was chosen last; "": the configured one.
 	Upstream string `json:"upstream,omitempty"`
+	// Release is what was learnt of newer releases of this program. Nil: nothing yet.
+	Release *ReleaseMemory `json:"release,omitempty"`
+	// ToldNoPanel is that the user was told why there is no icon.
+	ToldNoPanel bool `json:"toldNoPanel,omitempty"`
+}
+
+// ReleaseMemory is what the app remembers of newer releases.
+type ReleaseMemory struct {
+	Asked   time.Time `json:"asked"`             // when it was asked last
+	Version string    `json:"version,omitempty"` // the newest that is known
+	URL     string    `json:"url,omitempty"`     // its page
+	Told    string    `json:"told,omitempty"`    // the newest that the desktop was told of
 }
 
 // UpstreamMemory is what the app remembers of an upstream.
@@ -42,6 +54,18 @@ func ReadState(path string) (state State, setAside string, err error) {
 		return State{}, "", fmt.Errorf("reading what is remembered: %w", errors.Join(err, renameErr))
 	}
 	return State{}, setAside, nil
+}
+
+// PeekState reads the state file and leaves a broken one where it is: it may belong to a companion that runs.
+func PeekState(path string) (state State, err error) {
+	data, err := wholefile.Read(path, maxState)
+	if err == nil {
+		err = json.Unmarshal(data, &state)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("reading what is remembered: %w", err)
+	}
+	return state, nil
 }
 
 // WriteState replaces the state file whole, so that a reader finds the old State or the new.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"chatwright.dev/tray/app/release"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
@@ -168,6 +169,15 @@ func appEntries() []entry {
 		{Setting{Name: "capture", Env: "CHATWRIGHT_CAPTURE", Key: CaptureKey, Default: "off", Arg: "off|memory|disk",
 			Usage: "keep what is said in calls, for the console: whoever can reach the daemon on this machine can then read it"},
 			kindText, setCapture},
+		{Setting{Name: "notifications", Env: "CHATWRIGHT_NOTIFICATIONS", Key: "notifications", Default: "true",
+			Usage: "with a tray: show on the desktop what needs you, once for each cause"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.Notifications, err = parseSwitch(text); return err }},
+		{Setting{Name: "release-check", Env: "CHATWRIGHT_RELEASE_CHECK", Key: "release-check", Default: "true",
+			Usage: "ask once a day for a newer release of this program, and tell of it; nothing is sent but the request, nothing is installed"},
+			kindSwitch, func(s *Settings, text string) (err error) { s.ReleaseCheck, err = parseSwitch(text); return err }},
+		{Setting{Name: "release-url", Env: "CHATWRIGHT_RELEASE_URL", Key: "release-url", Default: release.DefaultURL, Arg: "url",
+			Usage: "who is asked for the newest release"},
+			kindText, setReleaseURL},
 		{Setting{Name: "log-level", Env: "CHATWRIGHT_LOG_LEVEL", Key: "log-level", Default: "info", Arg: "debug|info|warn|error",
 			Usage: "the least that is logged"},
 			kindText, setLogLevel},
@@ -230,6 +240,11 @@ func setLogLevel(s *Settings, text string) error {
 		return nil
 	}
 	return hint.With(fmt.Errorf("%q is not a log level", text), "write debug, info, warn or error")
+}
+
+func setReleaseURL(s *Settings, text string) error {
+	s.ReleaseURL = text
+	return release.CheckURL(text)
 }
 
 func setControlSocket(s *Settings, text string) error {

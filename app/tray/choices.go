@@ -103,3 +103,29 @@ func more(id ID, n int, where string) Row {
 	}
 	return text(id, fmt.Sprintf("%d more: %s", n, where))
 }
+
+// startAtLogin asks for the opposite of what it shows.
+func startAtLogin(s State) Row {
+	const label = "Start at login"
+	switch {
+	case s.Login == nil:
+		return checkbox(item("login", "", StartAtLogin.With("on")), false)
+	case s.Login.Trouble != "":
+		return checkbox(item("login", label+" · "+clean(s.Login.Trouble, maxDetail), StartAtLogin.With("on")), s.Login.On)
+	case s.Login.On:
+		return checkbox(item("login", label, StartAtLogin.With("off")), true)
+	}
+	return checkbox(item("login", label, StartAtLogin.With("on")), false)
+}
+
+func checkbox(r Row, checked bool) Row {
+	r.Checkable, r.Checked = true, checked
+	return r
+}
+
+func newRelease(s State) string {
+	if s.NewRelease == "" {
+		return ""
+	}
+	return "Version " + clean(s.NewRelease, maxName) + " is available"
+}

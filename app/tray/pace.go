@@ -22,6 +22,9 @@ const (
 	callsPause = time.Second
 	// … and callsPatience how long these rows stay behind when calls never pause.
 	callsPatience = 5 * time.Second
+	// holdFor is how long rows keep still for somebody who reads an open menu. Nobody tells when it is closed, so it is
+	// also how long numbers may be behind afterwards.
+	holdFor = 10 * time.Second
 )
 
 // What is the part of the screen that a Step changes.
@@ -57,6 +60,7 @@ type Pacer struct {
 	sent          []time.Time // row changes within the window, oldest first
 	iconAt        time.Time
 	tooltipAt     time.Time
+	heldUntil     time.Time // rows keep still until then
 	calls         callsPace
 }
 
@@ -98,9 +102,14 @@ func (p *Pacer) Want(v View, now time.Time) {
 // Opened says that somebody has just opened the menu: rows that wait for the calls to pause wait no longer.
 func (p *Pacer) Opened() { p.calls.opened = !p.calls.since.IsZero() }
 
+// Hold keeps the rows as they are for a while, for a menu that is open in a panel that closes it at each change. A click
+// closes it anyway, and ends that. Icon and tooltip go on.
+func (p *Pacer) Hold(now time.Time) { p.heldUntil = now.Add(holdFor) }
+
 // Clicked returns what a click on a row asks for: what the row on the screen promises, unless that has become
 // impossible in the meantime. Hosts deliver clicks on disabled rows too.
 func (p *Pacer) Clicked(row int) Action {
+	p.heldUntil = time.Time{}
 	shown, wanted := p.shown.Rows[row], p.wanted.Rows[row]
 	if !shown.Visible || !shown.Enabled || !wanted.Visible || !wanted.Enabled {
 		return ""
@@ -120,6 +129,9 @@ func (p *Pacer) Next(now time.Time) (step Step, ok bool, wait time.Duration) {
 		p.shown.Tooltip, p.tooltipAt = p.wanted.Tooltip, now
 		return Step{What: SetTooltip, Text: p.shown.Tooltip}, true, 0
 	}
+	if p.differs() && !w.reached(p.heldUntil) {
+		return Step{}, false, w.after()
+	}
 	p.startBatch(&w)
 	if best, found := p.choose(&w); found {
 		p.apply(best.step, now)
@@ -127,6 +139,11 @@ func (p *Pacer) Next(now time.Time) (step Step, ok bool, wait time.Duration) {
 		return best.step, true, 0
 	}
 	return Step{}, false, w.after()
+}
+
+// differs says whether any row has something to wait for.
+func (p *Pacer) differs() bool {
+	return !p.calls.since.IsZero() || slices.ContainsFunc(p.rows, func(r rowPace) bool { return !r.since.IsZero() })
 }
 
 // candidate is a change that could be made now, and what decides between two of them.

@@ -281,6 +281,45 @@ func TestAnOpenedMenuBringsRecentCallsUpToDate(t *testing.T) {
 }
 
 // A list that moves on while it is drawn would show some calls twice and others never.
+// Some panels close an open menu at each change: there nothing moves while somebody reads it, save icon and tooltip.
+func TestAnOpenMenuCanBeHeldStill(t *testing.T) {
+	first := running(withCalls)
+	s := newScreen(t, first)
+	busy := running(withCalls)
+	busy.Metrics.Calls, busy.Metrics.InFlight = 43, 0
+	busy.Recent = append([]tray.Call{{Time: s.now, Model: "llama3.2", Status: 200, LatencyMs: 40}}, busy.Recent...)
+
+	s.pacer.Hold(s.now)
+	s.pacer.Opened()
+	s.want(busy)
+	s.pass(9 * time.Second)
+	if got := s.rows(""); len(got) != 0 {
+		t.Errorf("rows changed under somebody's eyes: %v", got)
+	}
+	if want := tray.Render(busy); s.view.Icon != want.Icon || s.view.Tooltip != want.Tooltip {
+		t.Errorf("got icon %s and tooltip %q, want them to go on", s.view.Icon, s.view.Tooltip)
+	}
+	s.pass(20 * time.Second) // nobody tells that it was closed
+	s.mustShow(busy)
+
+	s.pacer.Hold(s.now)
+	s.want(first)
+	s.pass(time.Second)
+	s.pacer.Clicked(0) // which closes the menu
+	s.drain()
+	s.pass(10 * time.Second)
+	if at := s.rows("count"); at[len(at)-1].at.Sub(s.now) > -9*time.Second {
+		t.Error("after a click it took as long as without one")
+	}
+	s.mustShow(first)
+
+	s.pacer.Hold(s.now) // with nothing to wait for, nothing wakes
+	s.drain()
+	if s.wait != 0 {
+		t.Errorf("it wakes after %v for nothing", s.wait)
+	}
+}
+
 func TestRecentCallsAreDrawnAsTheyWereAtOneMoment(t *testing.T) {
 	s := newScreen(t, running(calls(100)))
 	whole := 0

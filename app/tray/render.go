@@ -58,6 +58,8 @@ func Render(s State) View {
 			restart(s).in("server"),
 			item("address", "Copy address", CopyAddress).in("server"),
 			item("log", "Open log", OpenLog).in("server"),
+			startAtLogin(s),
+			item("release", newRelease(s), OpenRelease).paced(Soon),
 			text("about", strings.TrimSpace("About Chatwright Tray "+clean(s.Version, maxName))),
 			item("quit", "Quit", Quit),
 		),

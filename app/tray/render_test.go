@@ -106,6 +106,12 @@ var menus = []struct {
 		s.Recent = []tray.Call{{Time: at("14:02:11"), Model: "my_model\xff" + strings.Repeat("é", 300), Status: 200, LatencyMs: 50, TokensKnown: true, Tokens: 1}}
 		s.Metrics = tray.Metrics{Calls: 1}
 	})},
+	{"start at login, off", running(func(s *tray.State) { s.Login = &tray.Login{} })},
+	{"start at login, on", running(func(s *tray.State) { s.Login = &tray.Login{On: true} })},
+	{"start at login, of a program that is gone", running(func(s *tray.State) {
+		s.Login = &tray.Login{On: true, Trouble: "/opt/old/chatwright-tray is not there"}
+	})},
+	{"a newer release", running(func(s *tray.State) { s.Login, s.NewRelease = &tray.Login{}, "0.2.0" })},
 	{"named upstreams", running(func(s *tray.State) {
 		withCalls(s)
 		s.UpstreamName = "work"

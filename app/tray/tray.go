@@ -54,9 +54,11 @@ const (
 	StudioCancel   Action = "StudioCancel"
 	StudioRollback Action = "StudioRollback"
 	StudioFolder   Action = "StudioFolder"
-	UseUpstream    Action = "UseUpstream" // with its key
-	LookAgain      Action = "LookAgain"   // for model servers on this machine
-	OpenSession    Action = "OpenSession" // with its id
+	UseUpstream    Action = "UseUpstream"  // with its key
+	LookAgain      Action = "LookAgain"    // for model servers on this machine
+	OpenSession    Action = "OpenSession"  // with its id
+	StartAtLogin   Action = "StartAtLogin" // with "on" or "off", as the row on the screen promised
+	OpenRelease    Action = "OpenRelease"  // the page of a newer release
 	Quit           Action = "Quit"
 	// MenuOpened asks for nothing: somebody looks. Not every panel tells.
 	MenuOpened Action = "MenuOpened"
@@ -98,6 +100,9 @@ type State struct {
 
 	// Capture is where what is said in calls is being kept: "memory" or "disk"; empty: it is not.
 	Capture string
+	Login   *Login // nil: it cannot be told
+	// NewRelease is the version of a newer release of this program; empty: none is known of.
+	NewRelease string
 
 	Studio  *Studio // nil: no offline copy is kept
 	Metrics Metrics
@@ -105,6 +110,12 @@ type State struct {
 	Recent  []Call         // newest first
 	Notices []Notice       // most important first
 	Zone    *time.Location // nil: local time
+}
+
+// Login says whether the tray starts at login.
+type Login struct {
+	On      bool
+	Trouble string // why it would start nothing all the same; empty: it would
 }
 
 // Upstream is one that calls can go to.

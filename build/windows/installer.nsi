@@ -104,6 +104,9 @@ SectionEnd
 ; Settings and records stay, as they do when an upgrade goes wrong and the program is installed anew.
 Section "Uninstall"
   !insertmacro EndRunning
+  ; Start at login, and what Windows keeps beside it about being switched off there: nothing may be started that is gone.
+  DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion\Run" "${NAME}"
+  DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run" "${NAME}"
   Delete "$INSTDIR\chatwright-tray.exe"
   Delete "$INSTDIR\chatwright-tray.com"
   Delete "$INSTDIR\README.txt"

@@ -16,10 +16,12 @@ func (c *cli) runWithTray(ctx context.Context, cfg app.Config) error {
 	screenCtx, hide := context.WithCancel(ctx)
 	defer hide()
 	ready := make(chan struct{})
+	noPanel := make(chan string, 1) // told once at most
 	driver := desktop.New(desktop.Config{
 		Unavailable: func(text, way string) { c.warn("no tray icon: " + text + "; " + way) },
+		NoPanel:     func(way string) { noPanel <- way },
 	})
-	cfg.Screen, cfg.Stopping = driver, hide
+	cfg.Screen, cfg.Stopping, cfg.Notify, cfg.NoPanel = driver, hide, true, noPanel
 	say := cfg.Ready
 	cfg.Ready = func(s protocol.Status) { say(s); close(ready) }
 

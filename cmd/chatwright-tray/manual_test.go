@@ -64,6 +64,7 @@ func manualFiles() []manual.File {
 		{Path: "$XDG_CONFIG_HOME/chatwright/tray.toml", Usage: "settings: the program reads it, at start and on SIGHUP, and never writes it"},
 		{Path: "$XDG_CACHE_HOME/chatwright/ui/", Usage: "copies of Studio, one folder a version"},
 		{Path: "$XDG_STATE_HOME/chatwright/", Usage: "log, history of calls, and what is remembered between runs"},
+		{Path: "$XDG_CONFIG_HOME/autostart/dev.chatwright.tray.desktop", Usage: "start at login, once it is switched on"},
 		{Path: "$XDG_RUNTIME_DIR/chatwright/control.sock", Usage: "where the command line reaches the daemon"},
 	}
 }

@@ -65,6 +65,7 @@ func newUser(t testing.TB, env ...string) *user {
 		"HOME=" + home, "TMPDIR=" + home, "CHATWRIGHT_HOME=" + filepath.Join(home, "c"),
 		"PATH=" + bin + ":" + os.Getenv("PATH"),
 		"CHATWRIGHT_SERVER_ADDR=127.0.0.1:0", "CHATWRIGHT_SERVER_UPSTREAM=demo",
+		"CHATWRIGHT_RELEASE_URL=http://127.0.0.1:1/", // a companion that runs for long asks nobody
 	}, env...)
 	return u
 }

@@ -56,7 +56,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 	c.settingsFlags(root.Flags(), serverSetting)
 	c.settingsFlags(root.PersistentFlags(), placeSetting)
 	root.AddCommand(c.startCommand(), c.stopCommand(), c.restartCommand(), c.statusCommand(), c.openCommand(),
-		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.cassetteCommand(), c.sessionCommand(), c.doctorCommand(),
+		c.callsCommand(), c.queryCommand(), c.studioCommand(), c.upstreamCommand(), c.cassetteCommand(), c.sessionCommand(), c.doctorCommand(), c.autostartCommand(),
 		c.versionCommand(), exitCodesTopic())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -145,10 +145,15 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return withCode(exitUsage, hint.With(err, way))
 }
 
+// input is where settings come from that tray.toml has no say in.
+func (c *cli) input() settings.Input {
+	return settings.Input{Flag: c.flags.Lookup, Env: os.LookupEnv}
+}
+
 // whereabouts reads no more than what it takes to find a daemon, so that one can be asked, and stopped, while tray.toml
 // is broken.
 func (c *cli) whereabouts() (paths.Paths, error) {
-	in := settings.Input{Flag: c.flags.Lookup, Env: os.LookupEnv}
+	in := c.input()
 	stateDir, err := settings.StateDir(in)
 	if err != nil {
 		return paths.Paths{}, withCode(exitUsage, err)

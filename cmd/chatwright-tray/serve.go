@@ -45,11 +45,16 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 	defer small.Wait()
 	defer stopShrinking()
 
+	login, err := loginEntry(now.StateDir)
+	if err != nil {
+		return err
+	}
 	cfg := app.Config{
 		Settings: now, Paths: where, Version: version, Args: c.args, Dir: dir,
 		OpenURL: c.opener(now), OpenFile: c.opener(now), CopyText: copyText,
 		OpenTerminal: c.terminalOpener(now),
 		Opener:       browserThere,
+		Login:        login,
 		Ready:        c.sayReady, Warn: c.warn,
 		Reload: func() (settings.Settings, error) { next, _, err := c.load(); return next, err },
 		Hangup: hangup, Abort: abort, Detect: c.detect,

@@ -121,6 +121,10 @@ func statusTable(s protocol.Status) string {
 			row("Lost", tray.Plural(h.Dropped, "call")+" could not be recorded")
 		}
 	}
+	row("At login", loginText(s.Autostart))
+	if s.Release != nil {
+		row("Newer", s.Release.Version+" is available: "+s.Release.URL)
+	}
 	for _, n := range s.Notices {
 		row("Notice", n.Text)
 		row("", n.Hint)

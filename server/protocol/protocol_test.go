@@ -94,6 +94,10 @@ func samples() map[string]any {
 		"Error.least":           protocol.Error{Code: protocol.CodeInternal, Message: "it broke"},
 		"Upstream":              upstream,
 		"Upstream.least":        protocol.Upstream{Reach: protocol.ReachUnknown},
+		"Launch":                protocol.Launch{Args: []string{"--headless"}, Dir: "/home/ada"},
+		"Autostart":             protocol.Autostart{On: true, Trouble: "/opt/old/chatwright-tray is not there"},
+		"Autostart.least":       protocol.Autostart{},
+		"Release":               protocol.Release{Version: "0.2.0", URL: "https://chatwright.dev/tray"},
 		"UI":                    protocol.UI{Source: protocol.UICopy, Version: "0.4.1"},
 		"UI.least":              protocol.UI{Source: protocol.UIConsole},
 		"Check": protocol.Check{ID: "port", Name: "Address", State: protocol.CheckFailed, Detail: "127.0.0.1:4319 is held by python3 (pid 812)",
@@ -113,7 +117,8 @@ func samples() map[string]any {
 		"Holders.least": protocol.Holders{Holders: []protocol.Holder{}},
 		"Status": protocol.Status{InstanceID: "abc", Version: "0.1.0", PID: 4711, StartedAt: at, Phase: protocol.PhaseDegraded,
 			Detail: "why", Addr: "127.0.0.1:4319", Upstream: upstream, UI: protocol.UI{Source: protocol.UIFolder},
-			Metrics: metrics, History: &history, Studio: &studio, Sessions: &protocol.SessionCounts{Live: 3, Running: 1},
+			Metrics: metrics, History: &history, Studio: &studio, Sessions: &protocol.SessionCounts{Live: 3, Running: 1}, Recording: "tapes", Capture: protocol.CaptureMemory,
+			Autostart: &protocol.Autostart{On: true, Trouble: "the program is not there"}, Release: &protocol.Release{Version: "0.2.0", URL: "https://chatwright.dev/tray"},
 			Notices: []protocol.Notice{notice}},
 		"Status.least":       protocol.Status{Phase: protocol.PhaseStarting},
 		"StudioStatus":       studio,
@@ -128,6 +133,7 @@ func samples() map[string]any {
 	maps.Copy(all, sessionSamples())
 	maps.Copy(all, eventSamples())
 	maps.Copy(all, upstreamSamples())
+	maps.Copy(all, consoleSamples(least, upstream))
 	return all
 }
 

@@ -79,7 +79,23 @@ type Status struct {
 	Recording string `json:"recording,omitempty"`
 	// Capture says that what is said in calls is being kept, and where. Absent: it is not.
 	Capture CaptureMode `json:"capture,omitempty"`
-	Notices []Notice    `json:"notices,omitempty"`
+	// Autostart says whether the tray starts at login. Absent: it cannot be told, or this companion has none.
+	Autostart *Autostart `json:"autostart,omitempty"`
+	// Release is a newer release of the companion that can be had. Absent: none is known of.
+	Release *Release `json:"release,omitempty"`
+	Notices []Notice `json:"notices,omitempty"`
+}
+
+// Autostart says what the system would do at the next login.
+type Autostart struct {
+	On      bool   `json:"on"`
+	Trouble string `json:"trouble,omitempty"` // why it would start nothing all the same
+}
+
+// Release is a release of the companion.
+type Release struct {
+	Version string `json:"version"`
+	URL     string `json:"url"` // of the page that has it
 }
 
 // SessionCounts counts the conversations with models that a companion holds.

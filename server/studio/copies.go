@@ -73,7 +73,7 @@ func (h hold) order(copies []finished) {
 			boolOrder(h.from(a.Copy), h.from(b.Copy)),
 			boolOrder(!h.active || !h.To.is(a.Copy), !h.active || !h.To.is(b.Copy)),
 			b.InstalledAt.Compare(a.InstalledAt),
-			boolOrder(olderVersion(a.Version, b.Version), olderVersion(b.Version, a.Version)),
+			boolOrder(OlderVersion(a.Version, b.Version), OlderVersion(b.Version, a.Version)),
 		)
 	})
 }

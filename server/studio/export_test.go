@@ -27,7 +27,6 @@ const (
 func CheckName(name string) error { return checkName(name) }
 
 // OlderVersion orders versions.
-func OlderVersion(a, b string) bool { return olderVersion(a, b) }
 
 // NewClient is the client of a Config without one.
 func NewClient() *http.Client { return newClient() }

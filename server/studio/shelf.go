@@ -50,7 +50,7 @@ func (h hold) keepsOut(version string) bool {
 func newerVersion(version, old string) bool {
 	_, ok := parseSemver(version)
 	if _, alike := parseSemver(old); ok && alike {
-		return olderVersion(old, version)
+		return OlderVersion(old, version)
 	}
 	return version != old
 }

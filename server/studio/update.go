@@ -107,7 +107,7 @@ func (s *Store) decide(m Manifest, ignoreHold bool) (c Copy, done bool, err erro
 		}
 	}
 	for _, c := range copies {
-		if !c.Legacy && olderVersion(m.Version, c.Version) && s.intact(c) {
+		if !c.Legacy && OlderVersion(m.Version, c.Version) && s.intact(c) {
 			return Copy{}, false, hint.With(fmt.Errorf("%w: the release is %s, %s is installed", ErrOlder, m.Version, c.Version),
 				"to go back all the same, remove the folder "+c.Dir)
 		}

@@ -11,8 +11,8 @@ type semver struct {
 	prerelease []string
 }
 
-// olderVersion reports whether a precedes b. A version that is not semantic is never older than another.
-func olderVersion(a, b string) bool {
+// OlderVersion reports whether a precedes b. A version that is not semantic is never older than another.
+func OlderVersion(a, b string) bool {
 	left, ok := parseSemver(a)
 	if !ok {
 		return false

@@ -5,6 +5,8 @@ package desktop
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -70,6 +72,21 @@ func (b *bus) owned(ctx context.Context, name string) (owned bool, err error) {
 		return false, fmt.Errorf("asking for %s: %w", name, err)
 	}
 	return owned, nil
+}
+
+// host is the name of the program that answers to the watcher's name; "" where that cannot be told.
+func (b *bus) host(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var pid uint32
+	if err := b.conn.BusObject().CallWithContext(ctx, busName+".GetConnectionUnixProcessID", 0, watcherName).Store(&pid); err != nil {
+		return ""
+	}
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
 }
 
 // gone is closed when the bus has ended.

@@ -25,6 +25,9 @@ type Config struct {
 	// life of the Driver and never after Run returned. The icon may still come: on D-Bus desktops it does as soon as a
 	// panel takes icons. Nil: nobody is told.
 	Unavailable func(text, way string)
+	// NoPanel is called, once at most and before Unavailable, when there is a desktop and only a panel that shows icons
+	// is missing, with what to do about it: a person who is told on the desktop can read it. Nil: nobody is told.
+	NoPanel func(way string)
 }
 
 // Driver owns the tray of this process. Make one with New.
@@ -35,6 +38,7 @@ type Driver struct {
 	light  atomic.Bool   // the panel is light
 	relit  chan struct{} // it has become light, or dark
 	clicks chan tray.Action
+	holds  bool      // the panel closes an open menu when a row changes; set before the icon is on the screen
 	once   sync.Once // guards cfg.Unavailable
 }
 

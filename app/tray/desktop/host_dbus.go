@@ -58,7 +58,13 @@ func (d *Driver) session(ctx context.Context) {
 	}
 	defer bus.close()
 
-	late := func() { d.unavailable(noPanel, wayToAPanel(os.Getenv("XDG_CURRENT_DESKTOP"))) }
+	late := func() {
+		way := wayToAPanel(os.Getenv("XDG_CURRENT_DESKTOP"))
+		if d.cfg.NoPanel != nil {
+			d.cfg.NoPanel(way)
+		}
+		d.unavailable(noPanel, way)
+	}
 	if err := bus.awaitWatcher(ctx, watcherPatience, late); err != nil {
 		d.lost(ctx, bus)
 		return
@@ -69,6 +75,7 @@ func (d *Driver) session(ctx context.Context) {
 	case <-d.newer:
 	}
 
+	d.holds = closesMenus(bus.host(ctx), os.Getenv("XDG_CURRENT_DESKTOP"))
 	pool, end := d.open(*d.view.Load())
 	// Asked even when ctx is over by now, since it decides how to end: a toolkit that reached no bus holds no
 	// connection, and ending it would be a nil dereference.
@@ -129,6 +136,19 @@ func wayToAPanel(desktop string) string {
 		return "install gnome-shell-extension-appindicator and log in again"
 	}
 	return "add the status tray to your panel; on GNOME install gnome-shell-extension-appindicator"
+}
+
+// closesMenus says whether an open menu is closed there when a row changes: by the name of the program that shows icons,
+// or by that of the desktop where the system does not tell of programs.
+func closesMenus(host, desktop string) bool {
+	switch host {
+	case "lxqt-panel", "gnome-shell":
+		return true
+	case "":
+		desktop = strings.ToLower(desktop)
+		return strings.Contains(desktop, "lxqt") || strings.Contains(desktop, "gnome")
+	}
+	return false
 }
 
 // setIcon guards the one setter that panics when the bus has just ended and our own connection has not yet heard.

@@ -101,6 +101,9 @@ func (p *pool) paint(ctx context.Context) {
 			p.setIcon(p.icon)
 		case <-systray.TrayOpenedCh:
 			p.pacer.Opened()
+			if p.driver.holds {
+				p.pacer.Hold(time.Now())
+			}
 			p.driver.click(tray.MenuOpened)
 		case <-p.tapped:
 			p.driver.click(tray.OpenStudio)
