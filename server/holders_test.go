@@ -97,8 +97,8 @@ func TestVerdictOfWhatDidNotRun(t *testing.T) {
 		"no document":     {"SELECT 1", `"verdict":"fail","rows":null`, "datastate: query execution failed: "},
 	} {
 		got := ask(t, r, "POST", "/datastate/query", `{"query": "`+c.query+`", "expectations": [{"type": "minRowCount"}]}`)
-		if !strings.Contains(string(got.Body), c.verdict) || !strings.Contains(string(got.Body), c.detail) {
-			t.Errorf("%s: got %s", name, string(got.Body))
+		if !strings.Contains(got.Body, c.verdict) || !strings.Contains(got.Body, c.detail) {
+			t.Errorf("%s: got %s", name, got.Body)
 		}
 	}
 }

@@ -59,6 +59,7 @@ func Table() []Setting {
 
 func entries() []entry {
 	all := append(serverEntries(), limitEntries()...)
+	all = append(all, keepingEntries()...)
 	all = append(all, appEntries()...)
 	for i := range all {
 		all[i].Bool = all[i].kind == kindSwitch
@@ -134,7 +135,8 @@ func limitEntries() []entry {
 	}
 }
 
-func appEntries() []entry {
+// keepingEntries say what is opened and what is kept.
+func keepingEntries() []entry {
 	return []entry{
 		{Setting{Name: "studio-open", Env: "CHATWRIGHT_STUDIO_OPEN", Key: "studio.open", Default: string(StudioAuto), Arg: "auto|local|hosted",
 			Usage: `which Studio "Open Studio" opens`},
@@ -169,6 +171,12 @@ func appEntries() []entry {
 		{Setting{Name: "capture", Env: "CHATWRIGHT_CAPTURE", Key: CaptureKey, Default: "off", Arg: "off|memory|disk",
 			Usage: "keep what is said in calls, for the console: whoever can reach the daemon on this machine can then read it"},
 			kindText, setCapture},
+	}
+}
+
+// appEntries are those of the program around the server.
+func appEntries() []entry {
+	return []entry{
 		{Setting{Name: "notifications", Env: "CHATWRIGHT_NOTIFICATIONS", Key: "notifications", Default: "true",
 			Usage: "with a tray: show on the desktop what needs you, once for each cause"},
 			kindSwitch, func(s *Settings, text string) (err error) { s.Notifications, err = parseSwitch(text); return err }},
