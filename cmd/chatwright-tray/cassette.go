@@ -31,7 +31,6 @@ read and kept under version control. These commands read files alone and need no
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(c.cassetteListCommand(), c.cassetteShowCommand(), c.cassetteVerifyCommand())
 	return cmd
 }

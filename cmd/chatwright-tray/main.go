@@ -28,6 +28,9 @@ func (c *cli) run(ctx context.Context, stdin io.Reader) int {
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = c.unhelped
+	}
 	if !c.begun {
 		err = wrongUsage(cmd, err)
 	}

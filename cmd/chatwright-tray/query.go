@@ -46,7 +46,7 @@ exactRows=[{…}], the last two with JSON; all of them have to hold.
 
 It exits with 0 when the query ran and every expectation holds, with 1 when not, and with 5 when the query, or data
 state at all, is not supported there.`,
-		Example: `  chatwright-tray query shop lists.yaml --param space=family --expect exactRowCount=2
+		Example: `  chatwright-tray query shop lists.yaml -p space=family --expect exactRowCount=2
   echo '{from: {name: lists}, limit: 5}' | chatwright-tray query shop
   chatwright-tray query shop lists.yaml --datastate shop=sqlite:./shop.db --json`,
 		Args: queryArguments,

@@ -28,6 +28,7 @@ type cli struct {
 	flags          settings.Flags
 	begun          bool          // a command does its work: what goes wrong from now on is no wrong usage
 	detect         detect.Config // where a daemon looks for model servers; zero: on this machine
+	unhelped       error         // why no help was shown
 	broken         atomic.Bool   // something was said below the table that is repainted in place
 }
 
@@ -40,8 +41,8 @@ func (c *cli) rootCommand() *cobra.Command {
 of your desktop and serves Studio, the proxy to your model server and the data-state API on
 http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 		Example: `  chatwright-tray                              run in the tray
-  chatwright-tray --headless --upstream demo   run on a server, with the built-in model
-  chatwright-tray start                        run in the background; stop ends it`,
+  chatwright-tray --headless --upstream demo   run with the built-in model
+  chatwright-tray start                        in the background; stop ends it`,
 		Version:       version,
 		Args:          noArguments,
 		SilenceErrors: true,
@@ -50,7 +51,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 			return c.serve(cmd.Context(), headless)
 		},
 	}
-	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(wrongFlag)
 	root.Flags().BoolVar(&headless, "headless", false, "run without a tray, for a server or CI")
 	root.SetVersionTemplate("chatwright-tray {{.Version}}\n")
 	c.settingsFlags(root.Flags(), serverSetting)
@@ -71,6 +72,7 @@ http://127.0.0.1:4319. With --headless it does the same without a desktop.`,
 			cmd.Args = cobra.ArbitraryArgs
 		}
 	}
+	c.prepareHelp(root)
 	c.noteBegin(root)
 	return root
 }
@@ -138,9 +140,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("unknown command %q for %s", args[0], cmd.CommandPath())
 	way := "see " + cmd.CommandPath() + " --help"
-	cmd.SuggestionsMinimumDistance = 2 // that of the root does not reach its commands
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		way = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+	if near := nearCommand(cmd, args[0]); near != "" {
+		way = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
 	return withCode(exitUsage, hint.With(err, way))
 }
@@ -226,13 +227,15 @@ func exitCodesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
-		Long: `  0    done
+		Long: `The exit codes:
+
+  0    done
   1    failed; the error line says why
   2    wrong usage: a flag, an environment variable or a line of tray.toml
   3    Chatwright is not running
   4    Chatwright is already running
   5    what was asked is not supported
-  130  ended at once, calls in flight were cut off; of session send: the turn was interrupted, or left
+  130  interrupted, or ended at once
 
 "stop" when nothing runs says so and is 0.`,
 	}

@@ -29,6 +29,7 @@ func (c *cli) serve(ctx context.Context, headless bool) error {
 		return err
 	}
 	c.warnVisible(now)
+	c.warnStrays()
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the working folder: %w", err)
@@ -133,9 +134,7 @@ func (c *cli) sayReady(s protocol.Status) {
 	default:
 		c.warn(notServing(s))
 		for _, n := range s.Notices {
-			if n.Hint != "" {
-				_, _ = fmt.Fprintln(c.stderr, "hint:", sentenceOf(n.Hint))
-			}
+			c.sayHint(n.Hint)
 		}
 	}
 }
@@ -151,6 +150,32 @@ func notServing(s protocol.Status) string {
 		return "the server on " + s.Addr + " is " + string(s.Phase) + ": " + s.Detail
 	}
 	return "the server on " + s.Addr + " is " + string(s.Phase)
+}
+
+// warnNotices says what is wrong although the server answers, each with what to do.
+func (c *cli) warnNotices(notices []protocol.Notice) {
+	for _, n := range notices {
+		c.warn(n.Text)
+		c.sayHint(n.Hint)
+	}
+}
+
+func (c *cli) sayHint(way string) {
+	if way != "" {
+		_, _ = fmt.Fprintln(c.stderr, "hint:", sentenceOf(way))
+	}
+}
+
+// warnStrays tells of variables that were meant to be settings and have no effect. In the file such a slip is an error; a
+// variable may be another program's.
+func (c *cli) warnStrays() {
+	for _, s := range settings.Strays(os.Environ()) {
+		text := "the variable " + s.Name + " is no setting, and has no effect"
+		if s.Nearest != "" {
+			text += ": did you mean " + s.Nearest + "?"
+		}
+		c.warn(text)
+	}
 }
 
 func (c *cli) warn(text string) { _, _ = fmt.Fprintln(c.stderr, "warning:", sentenceOf(text)) }

@@ -131,6 +131,7 @@ func (c *cli) start(ctx context.Context, how plan) error {
 		return err
 	}
 	c.warnVisible(now)
+	c.warnStrays()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	daemon, found, err := waitForPlace(ctx, where)
@@ -273,9 +274,7 @@ func (c *cli) started(s protocol.Status) error {
 	switch s.Phase {
 	case protocol.PhaseRunning, protocol.PhaseDegraded:
 		_, _ = fmt.Fprintf(c.stderr, "Chatwright %s is ready on http://%s (pid %d, upstream: %s)\n", s.Version, s.Addr, s.PID, s.Upstream.Name)
-		for _, n := range s.Notices {
-			c.warn(n.Text)
-		}
+		c.warnNotices(s.Notices)
 		return nil
 	case protocol.PhaseExternal:
 		return withCode(exitAlreadyRunning, hint.With(

@@ -31,15 +31,11 @@ the companion that runs. Where none runs, or it keeps no copy, they work on the 
 			return withCode(exitUsage, hint.With(errors.New("studio wants to know what to do"), "studio status, update, rollback or prune"))
 		},
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(c.studioStatusCommand(), c.studioUpdateCommand(), c.studioRollbackCommand(), c.studioPruneCommand())
-	for _, sub := range cmd.Commands() {
-		c.settingsFlags(sub.Flags(), releaseSetting)
-	}
 	return cmd
 }
 
-// releaseSetting are the settings that say where a release comes from, for a command that works on the cache itself.
+// releaseSetting are the settings that say where a release comes from, for an update of the cache itself.
 func releaseSetting(s settings.Setting) bool { return s.Name == "ui-url" || s.Name == "ui-key" }
 
 // atDesk runs a command where the offline copy is kept.
@@ -126,6 +122,7 @@ func (c *cli) studioUpdateCommand() *cobra.Command {
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	c.settingsFlags(cmd.Flags(), releaseSetting)
 	cmd.Flags().BoolVar(&ignoreHold, "ignore-hold", false, "install a version that was rolled back from, too")
 	return cmd
 }

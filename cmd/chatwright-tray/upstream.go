@@ -35,7 +35,6 @@ the run that is started with it. When nobody has said, it is one that was found.
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(c.upstreamListCommand(), c.upstreamAddCommand(), c.upstreamUseCommand(), c.upstreamRemoveCommand())
 	return cmd
 }
