@@ -8,6 +8,7 @@ import (
 
 	"chatwright.dev/tray/server/datastate"
 	"chatwright.dev/tray/server/datastate/dtql"
+	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/internal/httpx"
 )
 
@@ -36,6 +37,8 @@ type QueryAnswer struct {
 	Verdict string          `json:"verdict"`
 	Rows    []datastate.Row `json:"rows"` // null: the query did not run
 	Detail  string          `json:"detail"`
+	// Hint is what to do about Detail, where that is known. It is there only when evidence was asked for.
+	Hint string `json:"hint,omitempty"`
 	// Evidence is there when it was asked for and there is a store to tell of.
 	Evidence *datastate.Evidence `json:"evidence,omitempty"`
 }
@@ -96,7 +99,7 @@ func (s *Server) Query(ctx context.Context, request QueryRequest) (QueryAnswer, 
 	})
 	answer := QueryAnswer{Verdict: verdictOf(err), Rows: evidence.Preview, Detail: evidence.FailureMessage}
 	if request.Evidence {
-		answer.Evidence = &evidence
+		answer.Evidence, answer.Hint = &evidence, hint.Of(err)
 	}
 	return answer, nil
 }

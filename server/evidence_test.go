@@ -35,7 +35,7 @@ func TestQueryEvidence(t *testing.T) {
 				`"outcome":"failed","failureMessage":"datastate: assertion failed: datastate-query: want exactly 0 row(s), got 2","totalRows":2,"returnedRows":2,"truncated":false,"preview":[` + ann + `,` + bob + `]}}`},
 		"of a query that did not run": {
 			`{"holder": "x", "query": "from: people", "evidence": true}`,
-			`{"verdict":"fail","rows":null,"detail":"datastate: unknown holder: x","evidence":{"name":"datastate-query","attachmentPoint":"checkpoint","holder":"x","query":"from: people","outcome":"failed","failureMessage":"datastate: unknown holder: x","totalRows":0,"returnedRows":0,"truncated":false,"preview":null}}`},
+			`{"verdict":"fail","rows":null,"detail":"datastate: unknown holder: x","hint":"name one of: people","evidence":{"name":"datastate-query","attachmentPoint":"checkpoint","holder":"x","query":"from: people","outcome":"failed","failureMessage":"datastate: unknown holder: x","totalRows":0,"returnedRows":0,"truncated":false,"preview":null}}`},
 		"sorted by a field": {
 			`{"query": "from: people", "sortKeys": ["seen"]}`, `{"verdict":"pass","rows":[` + bob + `,` + ann + `],"detail":""}`},
 		"redacted at any depth, params too": {

@@ -209,7 +209,11 @@ func (s *lineState) enter(ctx context.Context, line string) (left bool, err erro
 	if strings.HasPrefix(line, "//") {
 		line = line[1:]
 	} else if strings.HasPrefix(line, "/") {
-		return false, s.printer.Note("here is only /detach; two slashes begin a message that begins with one")
+		if text := strings.TrimSpace(line); text != "/help" {
+			return false, s.printer.Note("there is no " + text + " here; /help lists what there is")
+		}
+		return false, s.printer.Note("a line is a message; /detach or the end of input leaves, and the session goes on; Ctrl-C interrupts a turn " +
+			"that runs, and leaves where none does; two slashes begin a message that begins with one")
 	}
 	m := newMessage(line)
 	s.mine[m.id] = s.Typed // else it is not to be seen yet

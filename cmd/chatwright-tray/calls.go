@@ -38,6 +38,9 @@ the history, which goes back 90 days (history-days) and can be read while no com
 			}
 			daemon, err := c.daemon(cmd.Context())
 			if err != nil {
+				if exitCode(err) == exitNotRunning {
+					err = hint.With(err, hint.Of(err)+"; or the history: chatwright-tray calls --since 24h")
+				}
 				return err
 			}
 			if follow {
@@ -127,8 +130,8 @@ func (c *cli) printFollowed(calls []protocol.Call, asJSON bool) error {
 	return nil
 }
 
-// The columns of the calls table. Model comes last but one since it is as long as its server likes.
-const callsFormat = "%-*s  %6s  %-14s  %9s  %9s  %7s  %8s  %s\n"
+// The columns of the calls table. The error comes last, since it is as long as its server likes.
+const callsFormat = "%-*s  %6s  %-14s  %9s  %9s  %7s  %8s  %-16s  %s"
 
 // How the table shows a time, which is as wide as its layout: those of one run are mostly of one day.
 const (
@@ -137,7 +140,11 @@ const (
 )
 
 func callsHeader(layout string) string {
-	return fmt.Sprintf(callsFormat, len(layout), "TIME", "STATUS", "VERDICT", "LATENCY", "FIRST", "TOKENS", "TOK/S", "MODEL")
+	return callsLine(len(layout), "TIME", "STATUS", "VERDICT", "LATENCY", "FIRST", "TOKENS", "TOK/S", "MODEL", "ERROR")
+}
+
+func callsLine(cells ...any) string {
+	return strings.TrimRight(fmt.Sprintf(callsFormat, cells...), " ") + "\n"
 }
 
 func (c *cli) printCalls(header, layout string, calls []protocol.Call) error {
@@ -154,12 +161,9 @@ func (c *cli) printCalls(header, layout string, calls []protocol.Call) error {
 		if call.TokensPerSecond > 0 {
 			rate = strings.TrimSuffix(tray.Rate(call.TokensPerSecond), " tok/s") // the heading says it
 		}
-		model := orDash(call.Model)
-		if call.Error != "" {
-			model += " · " + call.Error
-		}
-		fmt.Fprintf(&b, callsFormat, len(layout), call.Timestamp.Local().Format(layout), statusText(call.Status),
-			orDash(printable(string(call.Verdict))), tray.Duration(call.LatencyMs), first, tokens, rate, printable(model))
+		b.WriteString(callsLine(len(layout), call.Timestamp.Local().Format(layout), statusText(call.Status),
+			orDash(printable(string(call.Verdict))), tray.Duration(call.LatencyMs), first, tokens, rate,
+			printable(orDash(call.Model)), printable(call.Error)))
 	}
 	_, err := io.WriteString(c.stdout, b.String())
 	return err

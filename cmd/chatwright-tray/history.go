@@ -134,9 +134,24 @@ func (c *cli) listHistory(ctx context.Context, which selection, asJSON bool) err
 		return err
 	})
 	if err == nil && none {
-		_, _ = fmt.Fprintln(c.stderr, "No such calls.")
+		_, _ = fmt.Fprintln(c.stderr, printable(noCallsText(q)))
 	}
 	return err
+}
+
+// noCallsText says what was looked for: a bound that was meant otherwise is seen in it.
+func noCallsText(q protocol.HistoryQuery) string {
+	text := "No calls"
+	if q.Model != "" {
+		text += " of " + q.Model
+	}
+	if !q.Since.IsZero() {
+		text += " from " + q.Since.Local().Format(timeAndDay)
+	}
+	if !q.Until.IsZero() {
+		text += " until " + q.Until.Local().Format(timeAndDay)
+	}
+	return text + " in the history."
 }
 
 // printHistoryJSON prints one array, as "calls --json" does, without ever holding all of it.

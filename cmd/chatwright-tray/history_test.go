@@ -82,7 +82,7 @@ func TestCallsOfTheHistory(t *testing.T) {
 	if calls := decodeCalls(t, u.run("calls", "--model", "chatwright-demo", "--json").stdout); len(calls) != 1 || calls[0].Model != "chatwright-demo" {
 		t.Errorf("--model: got %+v", calls)
 	}
-	if got := u.run("calls", "--until", "2001-01-01"); got.stdout != "" || got.code != exitOK || !strings.Contains(got.stderr, "No such calls") {
+	if got := u.run("calls", "--until", "2001-01-01"); got.stdout != "" || got.code != exitOK || !strings.Contains(got.stderr, "No calls until 2001-01-01 00:00:00 in the history.") {
 		t.Errorf("none: got %+v", got)
 	}
 	if got := u.run("calls", "--until", "2001-01-01", "--json"); got.stdout != "[]\n" {

@@ -40,6 +40,14 @@ The running companion is asked, and its holders are those that it was started wi
 --datastate-fixtures is given here, the query runs in this process with the holders of this command line, the
 environment and tray.toml: that is the way in a CI job.
 
+A query names a table, and whatever it wants of these:
+
+  from: {name: lists}
+  where: {op: "==", left: {field: space_id}, right: {param: space}}
+  columns: [{field: id}, {field: title}]
+  orderBy: [{field: title}]
+  limit: 10
+
 A --param is what it would be in a document: 5 and null are no texts, "5" is; [a, b] is a list.
 An --expect is one of nonEmpty, empty, exactRowCount=N, minRowCount=N, maxRowCount=N, rowContains={…} and
 exactRows=[{…}], the last two with JSON; all of them have to hold.
@@ -62,11 +70,14 @@ state at all, is not supported there.`,
 			if request.Expectations, err = parseClaims(expectations); err != nil {
 				return withCode(exitUsage, err)
 			}
-			answer, err := c.ask(cmd.Context(), request)
+			answer, noData, err := c.ask(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
-			return c.showAnswer(answer, columnsOf(request.Query), asJSON)
+			if err := c.showAnswer(answer, columnsOf(request.Query), asJSON); err != nil {
+				return err
+			}
+			return queryError(answer, noData)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -120,27 +131,31 @@ func readQuery(stdin io.Reader, files []string) (string, error) {
 	return string(text), nil
 }
 
-// ask has the query run where its holder is: by the companion, or in this process.
-func (c *cli) ask(ctx context.Context, request server.QueryRequest) (server.QueryAnswer, error) {
+// ask has the query run where its holder is: by the companion, or in this process. noData is what to say if there is no
+// data at all.
+func (c *cli) ask(ctx context.Context, request server.QueryRequest) (answer server.QueryAnswer, noData, err error) {
 	if c.namesHolders() {
-		return c.askHere(ctx, request)
+		answer, err = c.askHere(ctx, request)
+		return answer, noDataHere(), err
 	}
 	daemon, err := c.daemon(ctx)
 	if err == nil {
-		return c.askDaemon(ctx, daemon, request)
+		answer, err = c.askDaemon(ctx, daemon, request)
+		return answer, noDataThere(), err
 	}
 	if exitCode(err) != exitNotRunning {
-		return server.QueryAnswer{}, err
+		return answer, nil, err
 	}
 	now, _, loadErr := c.load()
 	if loadErr != nil {
-		return server.QueryAnswer{}, loadErr
+		return answer, nil, loadErr
 	}
 	if !hasHolders(now) {
-		return server.QueryAnswer{}, withCode(exitNotRunning, hint.With(errors.New("Chatwright is not running, and no holder is configured here"),
-			"start it: chatwright-tray start; or name the data: --datastate NAME=DSN, --datastate-fixtures FILE"))
+		return answer, nil, withCode(exitNotRunning, hint.With(errors.New("Chatwright is not running, and no holder is configured here"),
+			"start it: chatwright-tray start; or name the data: "+waysToData))
 	}
-	return c.askHere(ctx, request)
+	answer, err = c.askHere(ctx, request)
+	return answer, noDataHere(), err
 }
 
 // namesHolders reports whether this command line itself says which holders there are.
@@ -258,22 +273,12 @@ func columnsOf(query string) (names []string) {
 	return names
 }
 
-// showAnswer prints the rows, and makes an error of a verdict that is none to go on with.
+// showAnswer prints the rows, or all of the answer.
 func (c *cli) showAnswer(answer server.QueryAnswer, columns []string, asJSON bool) error {
 	if asJSON {
-		if err := c.printJSON(answer); err != nil {
-			return err
-		}
-	} else if err := c.printRows(answer, columns); err != nil {
-		return err
+		return c.printJSON(answer)
 	}
-	switch answer.Verdict {
-	case server.VerdictPass:
-		return nil
-	case server.VerdictUnsupported:
-		return withCode(exitUnsupported, errors.New(answer.Detail))
-	}
-	return errors.New(answer.Detail)
+	return c.printRows(answer, columns)
 }
 
 // printRows prints a table, and beside it how much of the data it shows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -51,6 +52,12 @@ func (c *cli) sessionNewCommand() *cobra.Command {
 			if len(args) == 0 && req.Resume == "" {
 				return withCode(exitUsage, hint.With(errors.New("a session needs a folder to work in"), "for this one: chatwright-tray session new ."))
 			}
+			if len(args) > 0 { // before a companion is started for it
+				var err error
+				if req.Workspace, err = workspaceOf(args[0]); err != nil {
+					return err
+				}
+			}
 			daemon, err := c.ensureDaemon(cmd.Context())
 			if err != nil {
 				return err
@@ -61,11 +68,6 @@ func (c *cli) sessionNewCommand() *cobra.Command {
 					return err
 				}
 				req.Resume = old.ID
-			}
-			if len(args) > 0 {
-				if req.Workspace, err = filepath.Abs(args[0]); err != nil {
-					return err
-				}
 			}
 			s, err := daemon.CreateSession(cmd.Context(), req)
 			if err != nil {
@@ -82,33 +84,53 @@ func (c *cli) sessionNewCommand() *cobra.Command {
 	return cmd
 }
 
+// workspaceOf is the folder that somebody names, in full.
+func workspaceOf(written string) (string, error) {
+	path, err := filepath.Abs(written)
+	if err != nil {
+		return "", fmt.Errorf("finding the folder: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", path)
+	}
+	if err != nil {
+		return "", hint.With(err, "name a folder that is there; for this one: chatwright-tray session new .")
+	}
+	return path, nil
+}
+
 func (c *cli) sessionRenameCommand() *cobra.Command {
-	return c.sessionAction("rename ID [NAME]", "Give a session a name; without one, it is named after its first words", 2, "renamed",
-		func(ctx context.Context, daemon *client.Client, s protocol.Session, args []string) error {
-			return daemon.RenameSession(ctx, s.ID, strings.Join(args, ""))
+	return c.sessionAction("rename ID [NAME]", "Give a session a name; without one, it is named after its first words", 2,
+		func(ctx context.Context, daemon *client.Client, s protocol.Session, args []string) (string, error) {
+			return "renamed", daemon.RenameSession(ctx, s.ID, strings.Join(args, ""))
 		})
 }
 
 func (c *cli) sessionInterruptCommand() *cobra.Command {
-	return c.sessionAction("interrupt ID", "End the turn that runs in a session", 1, "interrupted",
-		func(ctx context.Context, daemon *client.Client, s protocol.Session, _ []string) error {
-			return daemon.Interrupt(ctx, s.ID)
+	return c.sessionAction("interrupt ID", "End the turn that runs in a session", 1,
+		func(ctx context.Context, daemon *client.Client, s protocol.Session, _ []string) (string, error) {
+			if !s.Live || s.State == protocol.SessionIdle {
+				return "nothing was running", nil
+			}
+			return "interrupted", daemon.Interrupt(ctx, s.ID)
 		})
 }
 
 func (c *cli) sessionRemoveCommand() *cobra.Command {
 	var keep bool
-	cmd := c.sessionAction("rm ID", "End a session and delete its record", 1, "removed",
-		func(ctx context.Context, daemon *client.Client, s protocol.Session, _ []string) error {
-			return daemon.DeleteSession(ctx, s.ID, !keep)
+	cmd := c.sessionAction("rm ID", "End a session and delete its record", 1,
+		func(ctx context.Context, daemon *client.Client, s protocol.Session, _ []string) (string, error) {
+			return "removed", daemon.DeleteSession(ctx, s.ID, !keep)
 		})
 	cmd.Flags().BoolVar(&keep, "keep", false, "only end it; its record stays, and can be carried on")
 	return cmd
 }
 
-// sessionAction is a command that does one thing to one session. It prints nothing: there is no data.
-func (c *cli) sessionAction(use, short string, most int, done string,
-	do func(context.Context, *client.Client, protocol.Session, []string) error) *cobra.Command {
+// sessionAction is a command that does one thing to one session, and says what was done. It prints nothing: there is no
+// data.
+func (c *cli) sessionAction(use, short string, most int,
+	do func(context.Context, *client.Client, protocol.Session, []string) (done string, err error)) *cobra.Command {
 	return &cobra.Command{
 		Use:               use,
 		Short:             short,
@@ -119,7 +141,8 @@ func (c *cli) sessionAction(use, short string, most int, done string,
 			if err != nil {
 				return err
 			}
-			if err := do(cmd.Context(), daemon, s, args[1:]); err != nil {
+			done, err := do(cmd.Context(), daemon, s, args[1:])
+			if err != nil {
 				return err
 			}
 			_, _ = fmt.Fprintf(c.stderr, "Session %s: %s\n", s.ID, done)

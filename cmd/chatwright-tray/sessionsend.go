@@ -28,7 +28,7 @@ func (c *cli) sessionSendCommand() *cobra.Command {
 		Long: `Says TEXT in a session and prints what the model answers, as it comes, and nothing else. With - it reads the text
 from standard input. Ctrl-C interrupts the turn; twice within half a second leaves it running, and leaves.
 
-Exit codes: 0 the model has answered, 1 it has not, or not to its end, 130 interrupted or left.`,
+Exit codes: 0 the model has answered, 1 it has not, or not to its end, 130 interrupted.`,
 		Args:              sessionArguments(2, 2),
 		ValidArgsFunction: c.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -65,7 +65,7 @@ func (c *cli) upstreamListCommand() *cobra.Command {
 	return cmd
 }
 
-// upstreamTable marks the one in use. What is widest comes last.
+// upstreamTable marks the one in use. What is wrong with one is in a line of its own, since it is a sentence.
 func upstreamTable(all []protocol.UpstreamEntry) string {
 	name, model := len("NAME"), len("MODEL")
 	for _, u := range all {
@@ -88,10 +88,10 @@ func upstreamTable(all []protocol.UpstreamEntry) string {
 		if u.Source == protocol.SourceFound {
 			text += " · found on this machine"
 		}
-		if u.Detail != "" {
-			text += " · " + u.Detail
-		}
 		row(mark, u.Name, key, orDash(printable(u.Model)), reachText(u.Reach), printable(text))
+		if u.Detail != "" {
+			fmt.Fprintf(&b, "    %s\n", printable(u.Detail))
+		}
 	}
 	return b.String()
 }
