@@ -172,14 +172,14 @@ func TestConsoleShowsRealCalls(t *testing.T) {
 	t.Parallel()
 	c := newUser(t).launch("--headless")
 	tab := newTab(t)
-	for n, path := range []string{"/", "/console/"} {
+	for n, path := range []string{"/#/calls", "/console/#/calls"} {
 		if said := inPage(tab, t, c.url(path), "document.title"); !strings.Contains(said, "Chatwright") {
 			t.Errorf("the title at %s is %q", path, said)
 		}
 		c.chat(aCall)
 		rows := evaluate(tab, t, strings.ReplaceAll(`(async () => {
 			for (;;) {
-				const rows = [...document.querySelectorAll('#calls tbody tr')].map((row) => row.innerText);
+				const rows = [...document.querySelectorAll('.window .call')].map((row) => row.innerText);
 				if (rows.length === N) return rows.join('|');
 				await new Promise((done) => setTimeout(done, 20));
 			}

@@ -62,11 +62,11 @@ func TestConsoleAsksARealDatabase(t *testing.T) {
 			await until(() => !at('run').hasAttribute('aria-busy'));
 			return [at('verdict'), at('rows-count'), at('detail'), at('rows').tBodies[0]].map((node) => node.innerText.trim()).join('|');
 		};
-		await until(() => document.getElementById('data-ask') && !at('ask').hidden);
+		await until(() => at('ask') && !at('ask').hidden);
 		const holder = at('holder').selectedOptions[0].text + ' ' + at('reach').innerText;
 		return [holder, await run("from: {name: items}\nwhere: {op: '==', left: {field: title}, right: {value: milk}}"), await run('from: {name: itmes}')].join('\n');
 	})()`
-	got := strings.Split(inPage(tab, t, c.url("/console/"), run), "\n")
+	got := strings.Split(inPage(tab, t, c.url("/console/#/data"), run), "\n")
 	if len(got) != 3 || got[0] != "shop · SQLite reachable" ||
 		!strings.HasPrefix(got[1], "pass|1 row · texts compare by BINARY||") || !strings.Contains(got[1], "9007199254740993") || !strings.Contains(got[1], "milk") ||
 		!strings.HasPrefix(got[2], "fail||datastate: query execution failed: ") || !strings.Contains(got[2], "items") {
