@@ -10,7 +10,7 @@ import (
 func TestTheNearestNameIsOneThatBeginsSoOrHasFewSlips(t *testing.T) {
 	names := []string{"start", "status", "stop", "open", "calls", "query", "restart"}
 	for _, tt := range []struct{ word, want string }{
-		{"stat", "status"}, {"statsu", "status"}, {"nope", ""}, {"stpo", ""}, {"stp", "stop"}, {"qery", "query"}, {"s", ""}, {"", ""},
+		{"stat", "status"}, {"statsu", "status"}, {"nope", ""}, {"stqo", ""}, {"stp", "stop"}, {"qery", "query"}, {"s", ""}, {"", ""},
 	} {
 		if got := settings.Nearest(tt.word, names); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.word, got, tt.want)

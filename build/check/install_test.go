@@ -26,6 +26,7 @@ func TestTheWholeLifeOfAnInstallation(t *testing.T) {
 	for program, packages := range map[string]string{
 		"dpkg": "dpkg", "unshare": "util-linux", "ip": "iproute2", "Xvfb": "xvfb", "xfce4-panel": "xfce4-panel",
 		"dbus-daemon": "dbus", "gdbus": "libglib2.0-bin", "gio": "libglib2.0-bin", "curl": "curl", "man": "man-db",
+		"desktop-file-validate": "desktop-file-utils",
 	} {
 		servertest.Need(t, program, packages)
 	}
@@ -37,6 +38,7 @@ func TestTheWholeLifeOfAnInstallation(t *testing.T) {
 		"action open console",
 		"manual and completion are there",
 		"upgraded while it ran, with its records and its icon",
+		"at login: on over an upgrade, and off",
 		"removed and purged without leftovers",
 	} {
 		if !slices.Contains(lines(said), want) {

@@ -26,14 +26,7 @@ import (
 // maxQueryAnswer bounds what is read of an answer, which is twenty rows and their evidence.
 const maxQueryAnswer = 16 << 20
 
-func (c *cli) queryCommand() *cobra.Command {
-	var asJSON bool
-	var params, expectations []string
-	var request server.QueryRequest
-	cmd := &cobra.Command{
-		Use:   "query HOLDER [FILE|-]",
-		Short: "Ask a database that is configured by name, and check what it stores",
-		Long: `Runs one read-only query in DTQL on a holder, which is a database that is configured by name, and shows the rows.
+const queryHelp = `Runs one read-only query in DTQL on a holder, which is a database that is configured by name, and shows the rows.
 The query is read from a file, or from the standard input. With --expect the rows are checked.
 
 The running companion is asked, and its holders are those that it was started with. Where none runs, or --datastate or
@@ -53,7 +46,16 @@ An --expect is one of nonEmpty, empty, exactRowCount=N, minRowCount=N, maxRowCou
 exactRows=[{…}], the last two with JSON; all of them have to hold.
 
 It exits with 0 when the query ran and every expectation holds, with 1 when not, and with 5 when the query, or data
-state at all, is not supported there.`,
+state at all, is not supported there.`
+
+func (c *cli) queryCommand() *cobra.Command {
+	var asJSON bool
+	var params, expectations []string
+	var request server.QueryRequest
+	cmd := &cobra.Command{
+		Use:   "query HOLDER [FILE|-]",
+		Short: "Ask a database that is configured by name, and check what it stores",
+		Long:  queryHelp,
 		Example: `  chatwright-tray query shop lists.yaml -p space=family --expect exactRowCount=2
   echo '{from: {name: lists}, limit: 5}' | chatwright-tray query shop
   chatwright-tray query shop lists.yaml --datastate shop=sqlite:./shop.db --json`,

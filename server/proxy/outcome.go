@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,8 @@ var gone = outcome{status: protocol.StatusClientClosed, verdict: protocol.Verdic
 
 // outcome judges a call that is over.
 func (c *call) outcome(read meter.Reading) outcome {
-	broken := c.readErr != nil || c.writeErr != nil
+	short := !c.events && c.bytesOut < c.length // whatever the end of the answer looked like
+	broken := c.readErr != nil || c.writeErr != nil || short
 	left := c.writeErr != nil || c.in.Context().Err() != nil
 	out := outcome{status: c.status}
 	switch {
@@ -126,10 +128,13 @@ func (c *call) outcome(read meter.Reading) outcome {
 		}
 	case read.Done && (!broken || left):
 		out.verdict = protocol.VerdictComplete // many clients leave as soon as they have read the end marker
+	case left && !c.events && c.writeErr == nil && c.length > 0 && c.bytesOut == c.length:
+		// The caller has all that was announced, and went before the upstream had hung up.
+		out.verdict = protocol.VerdictComplete
 	case broken && left:
 		return gone
 	case broken:
-		out.verdict, out.text = protocol.VerdictTruncated, c.target.Explain(c.readErr)
+		out.verdict, out.text = protocol.VerdictTruncated, c.target.Explain(cmp.Or(c.readErr, io.ErrUnexpectedEOF))
 		if c.timedOut.Load() {
 			out.text = fmt.Sprintf("no whole answer from %s within %s", c.target.Name, c.proxy.cfg.Timeout)
 		}

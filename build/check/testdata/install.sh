@@ -58,6 +58,16 @@ man -w chatwright-tray >/dev/null || die "no manual"
 bash -c '. /usr/share/bash-completion/completions/chatwright-tray && complete -p chatwright-tray' >/dev/null || die "no completion"
 out "manual and completion are there"
 
+# At login it starts once it is asked to, and not before.
+login=$HOME/.config/autostart/dev.chatwright.tray.desktop
+[ ! -e $login ] || die "it starts at login unasked"
+as_user chatwright-tray autostart on >/tmp/autostart.log 2>&1 || die "autostart on: $(cat /tmp/autostart.log)"
+grep -qx 'Exec=/usr/bin/chatwright-tray' $login || die "the entry is $(cat $login)"
+desktop-file-validate $login || die "the entry for the login is no good one"
+starts_at_login() { as_user chatwright-tray autostart status --json | tr -d ' \n' | grep -q '"on":true' &&
+	! as_user chatwright-tray autostart status --json | grep -q '"trouble"'; }
+starts_at_login || die "$(as_user chatwright-tray autostart status)"
+
 # An upgrade while it runs.
 for _ in 1 2 3; do
 	curl -sf -H 'Content-Type: application/json' -d '{"model":"chatwright-demo","messages":[{"role":"user","content":"Hello"}]}' \
@@ -77,7 +87,11 @@ next=$(as_user chatwright-tray status --json | sed -n 's/.*"pid": *\([0-9]*\).*/
 [ "$(readlink /proc/"$next"/exe)" = /usr/bin/chatwright-tray ] || die "restart started $(readlink /proc/"$next"/exe)"
 until_ok 1500 item || die "no icon after the restart"
 three || die "after the restart: $(recorded) of 3 calls"
+starts_at_login || die "after the upgrade: $(as_user chatwright-tray autostart status)"
 out "upgraded while it ran, with its records and its icon"
+as_user chatwright-tray autostart off >/tmp/autostart.log 2>&1 || die "autostart off: $(cat /tmp/autostart.log)"
+[ ! -e $login ] || die "autostart off left its entry"
+out "at login: on over an upgrade, and off"
 
 # Removed, purged, and gone.
 as_user chatwright-tray stop >/tmp/stop.log 2>&1 || die "stop: $(cat /tmp/stop.log)"
