@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -318,4 +319,48 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("what was read cannot be written and read again: %v", err)
 		}
 	})
+}
+
+func TestSecretsStayOutInEverySpelling(t *testing.T) {
+	const key = `sk/planted+<secret>&"0123"`
+	quoted, _ := json.Marshal(key)
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		for _, text := range []string{
+			key, string(quoted), strings.ReplaceAll(string(quoted), "/", `\/`), r.URL.RawQuery,
+			strings.NewReplacer(`"`, `\"`, "/", `\/`).Replace(key), strings.NewReplacer("u003c", "u003C", "u003e", "u003E", "+", `\u002B`).Replace(string(quoted)),
+		} {
+			_, _ = io.WriteString(w, text+"\n")
+		}
+	}
+	body := `{"model":"m","openai_api_key":"planted-secret-1",` + string(quoted) + `:1}`
+	for name, send := range map[string]func(*http.Request){
+		"a bearer":              func(r *http.Request) { r.Header.Set("authorization", "bearer  "+key) },
+		"a longer one besides":  func(r *http.Request) { r.Header.Set("Authorization", key[:12]); r.Header.Set("Api-Key", key) },
+		"a provider's header":   func(r *http.Request) { r.Header.Set("X-Goog-Api-Key", key) },
+		"the query":             func(r *http.Request) { r.URL.RawQuery = "key=" + url.QueryEscape(key) },
+		"the query, of another": func(r *http.Request) { r.URL.RawQuery = "api_key=" + url.QueryEscape(key) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := chat(body)
+			send(r)
+			folder, _ := record(t, echo, r)
+			tapes, err := cassette.Load(folder)
+			if err != nil || len(tapes) != 1 {
+				t.Fatalf("got %d recordings, %v", len(tapes), err)
+			}
+			kept := tapes[0].Tape.Request.Text() + "\n" + string(tapes[0].Tape.Answer.Bytes())
+			for _, part := range []string{"planted", "0123"} {
+				if strings.Contains(kept, part) {
+					t.Errorf("a secret was kept:\n%s", kept)
+				}
+			}
+			again := httptest.NewRequest(http.MethodPost, "/chat/completions", strings.NewReader(body))
+			send(again)
+			answer := httptest.NewRecorder()
+			player(t, folder, 0).ServeHTTP(answer, again)
+			if answer.Code != http.StatusOK {
+				t.Errorf("got %d, want the recording, with the same key", answer.Code)
+			}
+		})
+	}
 }

@@ -68,22 +68,6 @@ func (r *Recorder) Wrap(base string, next http.RoundTripper) http.RoundTripper {
 	}}
 }
 
-// secretsOf are the keys that a request was sent with.
-func secretsOf(h http.Header) (secrets []string) {
-	for name, values := range h {
-		if !isSecret(name) {
-			continue
-		}
-		for _, value := range values {
-			if _, key, ok := strings.Cut(value, " "); ok && strings.EqualFold(name, "Authorization") {
-				value = key
-			}
-			secrets = append(secrets, value)
-		}
-	}
-	return secrets
-}
-
 // kept are the headers of an answer that tell of its content.
 func kept(h http.Header) map[string]string {
 	headers := map[string]string{}
@@ -124,7 +108,11 @@ func (r *Recorder) write(t Tape) error {
 			return fmt.Errorf("writing a recording: %w", err)
 		}
 		_ = claim.Close()
-		return wholefile.Write(path, data, 0o600)
+		if err := wholefile.Write(path, data, 0o600); err != nil {
+			_ = os.Remove(path) // an empty file would be a broken recording, and none of the folder would be replayed
+			return err
+		}
+		return nil
 	}
 }
 

@@ -52,7 +52,7 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // nobody is there to be answered
 	}
-	asked := NewRequest(r.Method, r.URL.Path, body, secretsOf(r.Header)...)
+	asked := NewRequest(r.Method, r.URL.Path, body, secretsOf(r)...)
 	switch t, found := p.take(asked.Hash); {
 	case found:
 		p.play(w, r, t.Answer)

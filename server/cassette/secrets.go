@@ -2,9 +2,14 @@ package cassette
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -18,7 +23,54 @@ var secretNames = map[string]bool{
 }
 
 func isSecret(name string) bool {
-	return secretNames[strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))]
+	name = strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	return secretNames[name] || strings.HasSuffix(name, "apikey") // of whichever provider: openai_api_key, X-Goog-Api-Key
+}
+
+// secretsOf are the keys that a request was sent with, in its headers or its query, in each spelling that an answer may
+// repeat them in. The longest stand first: taking out what another begins with would leave the end of that.
+func secretsOf(r *http.Request) (secrets []string) {
+	for name, values := range r.Header {
+		if !isSecret(name) {
+			continue
+		}
+		for _, value := range values {
+			if _, key, ok := strings.Cut(value, " "); ok && strings.EqualFold(name, "Authorization") {
+				value = key
+			}
+			secrets = append(secrets, spellings(strings.TrimSpace(value))...)
+		}
+	}
+	for name, values := range r.URL.Query() {
+		if !isSecret(name) && !strings.EqualFold(name, "key") {
+			continue
+		}
+		for _, value := range values {
+			secrets = append(secrets, spellings(value)...)
+			secrets = append(secrets, spellings(url.QueryEscape(value))...)
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	return slices.Compact(secrets)
+}
+
+// spellings are a secret as it is, and as writers of JSON escape it: Go and others hide < > and &, PHP /, .NET + as well.
+func spellings(secret string) []string {
+	if len(secret) < minSecret {
+		return nil
+	}
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		return []string{secret}
+	}
+	hidden := string(quoted[1 : len(quoted)-1])
+	upper := strings.NewReplacer(`\u003c`, `\u003C`, `\u003e`, `\u003E`, "+", `\u002B`).Replace(hidden)
+	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(secret)
+	all := []string{secret}
+	for _, text := range []string{hidden, upper, plain} {
+		all = append(all, text, strings.ReplaceAll(text, "/", `\/`))
+	}
+	return all
 }
 
 // canonicalJSON writes a JSON text with members in order and without spaces, numbers as they were written, and without
@@ -47,12 +99,13 @@ func canonicalJSON(data []byte, secrets []string) (json.RawMessage, error) {
 func clean(value any, secrets []string) any {
 	switch v := value.(type) {
 	case map[string]any:
-		for name, member := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			member := v[name]
 			if text, ok := member.(string); ok && text != "" && isSecret(name) {
-				v[name] = redacted
-			} else {
-				v[name] = clean(member, secrets)
+				member = redacted
 			}
+			delete(v, name) // the name may be one
+			v[string(withoutSecrets([]byte(name), secrets))] = clean(member, secrets)
 		}
 	case []any:
 		for i := range v {

@@ -68,7 +68,7 @@ func withoutTail(a Answer, secrets []string) []Chunk {
 
 // RoundTrip sends a call and listens.
 func (t *Tap) RoundTrip(in *http.Request) (*http.Response, error) {
-	heard := Heard{Method: in.Method, Path: strings.TrimPrefix(in.URL.Path, strings.TrimRight(t.Base, "/")), secrets: secretsOf(in.Header)}
+	heard := Heard{Method: in.Method, Path: strings.TrimPrefix(in.URL.Path, strings.TrimRight(t.Base, "/")), secrets: secretsOf(in)}
 	up := in.Clone(in.Context())
 	up.Header.Del("Accept-Encoding")
 	asked := &copied{limit: t.Limit, room: t.Room}
