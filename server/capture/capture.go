@@ -48,7 +48,8 @@ type Store struct {
 	mode atomic.Pointer[protocol.CaptureMode]
 	wake chan struct{} // capacity 1: something was heard
 
-	taken atomic.Int64 // by calls in flight, and by those in queue
+	taken   atomic.Int64 // by calls in flight, and by those in queue
+	forgets atomic.Int64 // how often everything was forgotten: a call in flight then is not kept
 
 	settling sync.Mutex // held while what was heard is made into recordings; before mu
 	mu       sync.Mutex
@@ -60,8 +61,9 @@ type Store struct {
 
 // heard is a call that waits to be kept.
 type heard struct {
-	id   string
-	mode protocol.CaptureMode
+	id      string
+	mode    protocol.CaptureMode
+	forgets int64 // when it began
 	cassette.Heard
 }
 
@@ -107,9 +109,10 @@ func (s *Store) Tap(id string, target *upstream.Target, next http.RoundTripper) 
 	if mode == protocol.CaptureOff {
 		return next
 	}
+	forgets := s.forgets.Load()
 	return &cassette.Tap{
 		Base: target.BaseURL.Path, Next: next, Limit: s.cfg.BodyLimit, Room: s.room,
-		Done: func(h cassette.Heard) { s.hear(heard{id, mode, h}) },
+		Done: func(h cassette.Heard) { s.hear(heard{id, mode, forgets, h}) },
 	}
 }
 
@@ -166,7 +169,9 @@ func (s *Store) settle() {
 			return
 		}
 		for _, h := range waiting {
-			s.keep(h)
+			if h.forgets == s.forgets.Load() {
+				s.keep(h)
+			}
 			s.taken.Add(int64(-h.Taken))
 		}
 	}
@@ -244,14 +249,19 @@ func (s *Store) tape(id string) (cassette.Tape, bool) {
 	return tape, true
 }
 
-// Forget removes all that was kept.
+// Forget removes all that was kept, and what calls in flight have said.
 func (s *Store) Forget() error {
-	s.settle()
+	s.forgets.Add(1)
 	s.settling.Lock()
 	defer s.settling.Unlock()
+	s.load()
 	s.mu.Lock()
 	s.memory.clear()
 	gone := s.disk.clear()
 	s.mu.Unlock()
-	return s.remove(gone)
+	if err := s.remove(gone); err != nil {
+		s.loaded = false // what could not be removed is found again, to be shown and to be removed the next time
+		return err
+	}
+	return nil
 }
