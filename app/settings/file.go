@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/spell"
 	"chatwright.dev/tray/server/wholefile"
 )
 
@@ -97,7 +98,7 @@ func unknownKey(key string, known map[string]entry) error {
 	way := "the settings are: " + strings.Join(keys, ", ")
 	nearest := max(1, len(key)/2) + 1 // further than half the word is another word
 	for _, k := range keys {
-		if d := distance(key, k); d < nearest {
+		if d := spell.Distance(key, k); d < nearest {
 			nearest, way = d, "did you mean "+k+"?"
 		}
 	}
@@ -216,29 +217,4 @@ func sortedByLine(flat map[string]any, lines map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(flat), func(a, b string) int {
 		return cmp.Or(lines[a]-lines[b], strings.Compare(a, b))
 	})
-}
-
-// distance is how many letters must be put in, left out or exchanged to make b of a; far is far enough for long words.
-func distance(a, b string) int {
-	const far = 64
-	if len(a) > far || len(b) > far {
-		return far
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

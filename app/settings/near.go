@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"chatwright.dev/tray/server/spell"
 )
 
 // Nearest is the one of names that somebody probably meant by word: one that begins with it, else the one with the fewest
@@ -14,7 +16,7 @@ func Nearest(word string, names []string) string {
 		if len(word) > 1 && strings.HasPrefix(name, word) {
 			return name
 		}
-		if d := distance(word, name); d < least {
+		if d := spell.Distance(word, name); d < least {
 			nearest, least = name, d
 		}
 	}
@@ -62,7 +64,7 @@ func nearVariable(name string, known []string) string {
 	bare := func(name string) string { return strings.TrimPrefix(strings.TrimPrefix(name, envPrefix), "SERVER_") }
 	nearest, least := "", max(1, len(bare(name))/4)+1
 	for _, one := range slices.Sorted(slices.Values(known)) {
-		if d := distance(bare(name), bare(one)); d < least {
+		if d := spell.Distance(bare(name), bare(one)); d < least {
 			nearest, least = one, d
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"chatwright.dev/tray/server/spell"
 )
 
 // A kind is what a column holds, in the one vocabulary that the three engines are brought to.
@@ -102,7 +104,7 @@ func nearest(name string, known []string) string {
 	}
 	list := make([]candidate, 0, len(known))
 	for _, k := range known {
-		list = append(list, candidate{k, distance(strings.ToLower(name), strings.ToLower(k))})
+		list = append(list, candidate{k, spell.Distance(strings.ToLower(name), strings.ToLower(k))})
 	}
 	slices.SortFunc(list, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.far, b.far), strings.Compare(a.name, b.name))
@@ -123,29 +125,4 @@ func nearest(name string, known []string) string {
 		return "there are " + strings.Join(names, ", ") + more
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?"
-}
-
-// distance is how many letters must be put in, left out or exchanged to make b of a; far is far enough for long words.
-func distance(a, b string) int {
-	const far = 64
-	if len(a) > far || len(b) > far {
-		return far
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
