@@ -32,23 +32,8 @@ func (d *database) newest(ctx context.Context, q protocol.CallsQuery) (protocol.
 	if err != nil {
 		return page, err
 	}
-	rows, err := d.QueryContext(ctx, query, args...)
-	if err != nil {
-		return page, err
-	}
-	defer func() { _ = rows.Close() }()
-	for at, id := int64(0), int64(0); rows.Next(); {
-		if len(page.Calls) == limit { // one more than was asked for: there is another page
-			page.Next = cursor(at, id)
-			break
-		}
-		c, err := scan(rows, &at, &id)
-		if err != nil {
-			return page, err
-		}
-		page.Calls = append(page.Calls, c)
-	}
-	return page, rows.Err()
+	page.Calls, page.Next, err = d.pageOf(ctx, limit, query, args...)
+	return page, err
 }
 
 // newestQuery keeps what the calls are narrowed down by away from the indexes (the + signs): the one by time yields the

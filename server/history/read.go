@@ -110,23 +110,32 @@ func (d *database) calls(ctx context.Context, q protocol.HistoryQuery) (protocol
 		}
 		where, args = append(where, "(time, id) > (?, ?)"), append(args, at, id)
 	}
-	rows, err := d.QueryContext(ctx, selectCalls+strings.Join(where, " AND ")+" ORDER BY time, id LIMIT ?", append(args, limit+1)...)
+	var err error
+	page.Calls, page.Next, err = d.pageOf(ctx, limit, selectCalls+strings.Join(where, " AND ")+" ORDER BY time, id LIMIT ?", append(args, limit+1)...)
+	return page, err
+}
+
+// pageOf reads the calls that a query selects, which asks for one more than limit: if it is there, next is where the page
+// after this one goes on.
+func (d *database) pageOf(ctx context.Context, limit int, query string, args ...any) (calls []protocol.Call, next string, err error) {
+	calls = []protocol.Call{}
+	rows, err := d.QueryContext(ctx, query, args...)
 	if err != nil {
-		return page, err
+		return calls, "", err
 	}
 	defer func() { _ = rows.Close() }()
 	for at, id := int64(0), int64(0); rows.Next(); {
-		if len(page.Calls) == limit { // one more than was asked for: there is another page
-			page.Next = cursor(at, id)
+		if len(calls) == limit {
+			next = cursor(at, id)
 			break
 		}
 		c, err := scan(rows, &at, &id)
 		if err != nil {
-			return page, err
+			return calls, next, err
 		}
-		page.Calls = append(page.Calls, c)
+		calls = append(calls, c)
 	}
-	return page, rows.Err()
+	return calls, next, rows.Err()
 }
 
 const selectCalls = `SELECT id, time, model, latency_ms, prompt_tokens, completion_tokens, usage_known, response_format,
