@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 
-	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/browsertest"
 )
 
 // patience bounds each wait for the page; only a failing test ever waits that long.
@@ -29,7 +29,7 @@ const patience = 20 * time.Second
 // One Chromium serves all tests of the page; each has a tab and a companion of its own.
 func TestConsoleInABrowser(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
-	browser := newBrowser(t)
+	browser := chromium{browsertest.Start(t)}
 	t.Run("keyboard", func(t *testing.T) { browser.testKeyboard(t) }) // alone: it needs the focus
 	t.Run("figures", func(t *testing.T) { browser.testFigures(t) })   // alone: they are measured
 	t.Run("page", func(t *testing.T) { browser.testPage(t) })
@@ -47,40 +47,8 @@ func TestConsoleInABrowser(t *testing.T) {
 // chromium is a running browser.
 type chromium struct{ ctx context.Context }
 
-// newBrowser starts a Chromium of its own, with a new profile and nothing that calls home, and ends it with the test.
-func newBrowser(t *testing.T) chromium {
-	t.Helper()
-	program := servertest.Need(t, "chromium", "chromium")
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir())}
-	for _, flag := range []string{
-		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
-		"disable-component-update", "disable-sync", "hide-scrollbars",
-	} {
-		options = append(options, chromedp.Flag(flag, true))
-	}
-	allocator, end := chromedp.NewExecAllocator(t.Context(), options...)
-	browser, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		_ = chromedp.Cancel(browser) // waits until Chromium has ended, so that its profile can be removed
-		cancel()
-		end()
-	})
-	if err := chromedp.Do(browser); err != nil {
-		t.Fatal(err)
-	}
-	return chromium{browser}
-}
-
 // step is something done in a tab.
 type step = chromedp.Action[chromedp.Void]
-
-// command is a step of the protocol for which chromedp has no name of its own.
-func command[P, R any](c cdp.Command[P, R], params P) step {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, c, params)
-		return err
-	})
-}
 
 // tab is one page under watch: what it requested, and everything that went wrong in it.
 type tab struct {
@@ -92,10 +60,6 @@ type tab struct {
 	faults   []string
 }
 
-// watchViolations runs in each page before its own code.
-const watchViolations = `window.violations = [];
-addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));`
-
 // open loads url in a tab of its own, after the given steps.
 func (b chromium) open(t *testing.T, url string, before ...step) *tab {
 	t.Helper()
@@ -106,9 +70,9 @@ func (b chromium) open(t *testing.T, url string, before ...step) *tab {
 		t.Fatal(err)
 	}
 	before = append([]step{
-		command(network.Enable, network.EnableParams{}),
-		command(log.Enable, cdp.Empty{}),
-		command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchViolations}),
+		browsertest.Command(network.Enable, network.EnableParams{}),
+		browsertest.Command(log.Enable, cdp.Empty{}),
+		browsertest.Command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: browsertest.WatchViolations}),
 		chromedp.EmulateViewport(1280, 800),
 	}, before...)
 	p.run(append(before, chromedp.Navigate(url))...)
@@ -239,7 +203,7 @@ func (p *tab) photograph(name string) {
 }
 
 func media(name, value string) step {
-	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	return browsertest.Command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: name, Value: value}},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/browsertest"
 )
 
 // The figures that the page promises: a first paint within 200 ms, at most 5 % of a core with 20 calls a second. The
@@ -17,7 +18,7 @@ import (
 func (b chromium) testFigures(t *testing.T) {
 	c := newCompanion(t)
 	playBusy(c)
-	p := b.open(t, c.url("/console/"), command(performance.Enable, performance.EnableParams{}))
+	p := b.open(t, c.url("/console/"), browsertest.Command(performance.Enable, performance.EnableParams{}))
 	p.waitForText("#phase", "Running")
 	p.waitFor(`document.querySelector('#models tbody tr') && performance.getEntriesByName('first-contentful-paint').length === 1`)
 	paint := evaluate[float64](p, `performance.getEntriesByName('first-contentful-paint')[0].startTime`)

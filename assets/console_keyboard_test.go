@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/browsertest"
 )
 
 // focused is how the element that has the focus calls itself.
@@ -30,9 +31,9 @@ func (p *tab) walk(want ...string) {
 
 func (b chromium) testKeyboard(t *testing.T) {
 	c := newCompanion(t)
-	p := b.open(t, c.url("/console/"), command(browser.SetPermission, browser.SetPermissionParams{
+	p := b.open(t, c.url("/console/"), browsertest.Command(browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: "granted",
-	}), command(browser.SetPermission, browser.SetPermissionParams{
+	}), browsertest.Command(browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: "granted",
 	}))
 	p.waitFor(`document.querySelector('#curl').textContent && document.querySelector('#upstreams-list button')`)

@@ -10,6 +10,7 @@ import (
 
 	"chatwright.dev/tray/assets"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/browsertest"
 )
 
 func (b chromium) testPage(t *testing.T) {
@@ -244,7 +245,7 @@ func hasWordsForAll(t *testing.T, open opener) {
 
 func showsLocalTime(t *testing.T, open opener) {
 	kolkata := time.FixedZone("", 5*3600+1800) // a zone that no machine of ours is in, without summer time
-	c, p := open("/console/#/calls", command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"}))
+	c, p := open("/console/#/calls", browsertest.Command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"}))
 	now := time.Now().In(kolkata)
 	before := now.AddDate(0, 0, -2)
 	c.end(protocol.Call{Timestamp: before.UTC()}, protocol.Call{Timestamp: now.UTC()})
@@ -336,7 +337,7 @@ func isUnderThePolicy(t *testing.T, open opener) {
 }
 
 func showsCommandForWindows(_ *testing.T, open opener) {
-	c, p := open("/console/", command(emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
+	c, p := open("/console/", browsertest.Command(emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64)",
 	}))
 	p.waitFor(`document.querySelector('#curl').textContent`)

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/browsertest"
 	"chatwright.dev/tray/server/studio/studiotest"
 )
 
@@ -21,7 +22,7 @@ import (
 // anything by its policy, or asks anybody but us.
 func TestStudioInABrowser(t *testing.T) {
 	t.Parallel()
-	browser := newBrowser(t)
+	browser := browsertest.Start(t)
 	release := studiotest.NewRelease(t)
 	release.Publish("0.4.1", studiotest.Studio("0.4.1"))
 	u := newUser(t, "CHATWRIGHT_SERVER_ADDR="+freeAddr(t), "CHATWRIGHT_SERVER_UI=true", "CHATWRIGHT_SERVER_UI_URL="+release.URL)
@@ -63,7 +64,7 @@ func TestStudioInABrowser(t *testing.T) {
 	})
 
 	each("the page that stays open has its other chunk nowhere", func(_ *testing.T, p *studioPage) {
-		p.run(command(network.ClearBrowserCache, cdp.Empty{}))
+		p.run(browsertest.Command(network.ClearBrowserCache, cdp.Empty{}))
 		p.open("/", "/")
 	})
 	release.Publish("0.5.0", studiotest.Studio("0.5.0"))

@@ -17,32 +17,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/browsertest"
 )
-
-// newBrowser starts a Chromium of its own, with a new profile and nothing that calls home, and ends it with the test.
-func newBrowser(t *testing.T) context.Context {
-	t.Helper()
-	program := servertest.Need(t, "chromium", "chromium")
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir())}
-	for _, flag := range []string{
-		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
-		"disable-component-update", "disable-sync", "hide-scrollbars",
-	} {
-		options = append(options, chromedp.Flag(flag, true))
-	}
-	allocator, end := chromedp.NewExecAllocator(t.Context(), options...)
-	browser, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		_ = chromedp.Cancel(browser) // waits until Chromium has ended, so that its profile can be removed
-		cancel()
-		end()
-	})
-	if err := chromedp.Do(browser); err != nil {
-		t.Fatal(err)
-	}
-	return browser
-}
 
 // watchedTab is one page under watch: what it asked of whom, and everything that went wrong in it.
 type watchedTab struct {
@@ -56,10 +32,6 @@ type watchedTab struct {
 	faults   []string
 }
 
-// watchViolations runs in each page before its own code.
-const watchViolations = `window.violations = [];
-addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));`
-
 // openTab opens a tab of its own that shows nothing yet.
 func openTab(browser context.Context, t *testing.T) *watchedTab {
 	t.Helper()
@@ -70,20 +42,12 @@ func openTab(browser context.Context, t *testing.T) *watchedTab {
 		t.Fatal(err)
 	}
 	p.run(
-		command(network.Enable, network.EnableParams{}),
-		command(log.Enable, cdp.Empty{}),
-		command(cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: watchViolations}),
+		browsertest.Command(network.Enable, network.EnableParams{}),
+		browsertest.Command(log.Enable, cdp.Empty{}),
+		browsertest.Command(cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: browsertest.WatchViolations}),
 		chromedp.EmulateViewport(900, 500),
 	)
 	return p
-}
-
-// command is a step of the protocol for which chromedp has no name of its own.
-func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, c, params)
-		return err
-	})
 }
 
 func (p *watchedTab) watch(ev any) {
