@@ -14,6 +14,7 @@ import (
 	"chatwright.dev/tray/app/paths"
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/servertest"
 )
 
 // setenv gives the process a home of its own, with nothing else set but pairs, and tells package xdg, which reads the
@@ -107,7 +108,7 @@ func TestSocketLiesInThePrivateStateFolderWhereThereIsNoRuntimeFolderOfOurs(t *t
 		t.Run(name, func(t *testing.T) {
 			if dir == foreign {
 				if os.Geteuid() != 0 {
-					t.Skip("only root can give a folder away")
+					servertest.Missing(t, "only root can give a folder away")
 				}
 				if err := os.Chown(foreign, 12345, -1); err != nil {
 					t.Fatal(err)

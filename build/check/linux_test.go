@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"chatwright.dev/tray/server/servertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -111,10 +113,7 @@ func TestDesktopsFindNoFault(t *testing.T) {
 // systemd says what it does not understand in the unit. The program must be where the unit says, so the unit is looked
 // at as if the package were installed in a folder.
 func TestSystemdUnderstandsTheUnit(t *testing.T) {
-	path, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Skip("systemd-analyze is not installed; it comes with systemd, which no container has")
-	}
+	path := servertest.Need(t, "systemd-analyze", "systemd")
 	folder := unpacked(t)
 	unit := filepath.Join(folder, "usr/lib/systemd/user/chatwright-tray.service")
 	text := strings.ReplaceAll(string(readFile(t, unit)), "/usr/bin/chatwright-tray", filepath.Join(folder, "usr/bin/chatwright-tray"))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/app/tray/desktop/dbustest"
+	"chatwright.dev/tray/server/servertest"
 )
 
 // desktop-facts.md: no bus, a bus that is none, and a bus that is silent. The daemon runs on, hears why there is no
@@ -82,7 +83,7 @@ func TestNoStrayBusIsStarted(t *testing.T) {
 func mustHaveNoUserBus(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(fmt.Sprintf("/run/user/%d/bus", os.Getuid())); err == nil {
-		t.Skip("this user has a session bus at its usual place, which is found without an address")
+		servertest.Missing(t, "this user has a session bus at its usual place, which is found without an address")
 	}
 }
 
