@@ -154,13 +154,21 @@ func (k *Keeper) Update(ctx context.Context, ignoreHold bool) error {
 		}
 		return k.Update(ctx, ignoreHold)
 	}
-	r.err = k.update(ctx, ignoreHold)
+	r.err = k.update(ctx, r)
 	cancel(nil)
-	k.mu.Lock()
-	k.running = nil
-	k.mu.Unlock()
+	k.leave(r)
 	close(r.done)
 	return r.err
+}
+
+// leave has whoever asks from now on begin an update of their own. It comes before anybody is told that r has ended: what
+// is asked after that is not to be answered with what r has found.
+func (k *Keeper) leave(r *run) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running == r {
+		k.running = nil
+	}
 }
 
 // begin makes r the running update, unless there is one, which it returns.
@@ -183,13 +191,13 @@ func (r *run) wait(ctx context.Context) error {
 	}
 }
 
-func (k *Keeper) update(ctx context.Context, ignoreHold bool) error {
+func (k *Keeper) update(ctx context.Context, r *run) error {
 	if err := k.take(ctx); err != nil {
 		return err
 	}
 	defer k.give()
 	progress := &meter{state: k.state, now: time.Now}
-	_, err := k.store.Update(ctx, UpdateOptions{Progress: progress.report, IgnoreHold: ignoreHold})
+	_, err := k.store.Update(ctx, UpdateOptions{Progress: progress.report, IgnoreHold: r.ignoreHold})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause // a cancelled transfer ends in many ways
 	}
@@ -198,6 +206,7 @@ func (k *Keeper) update(ctx context.Context, ignoreHold bool) error {
 		k.store.trim(ctx)
 		k.Refresh() // a copy that went is no way back
 	}
+	k.leave(r)
 	k.ended(err)
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -146,6 +146,34 @@ func TestAFailedUpdateIsSaidAndForgottenWithTheNext(t *testing.T) {
 	seen.wants(t, "1.0.0", "1.1.0 1.0.0")
 }
 
+// Whoever asks once an update is said to have ended gets an answer of their own, not the one of before.
+func TestAQuestionAfterTheEndIsAskedAnew(t *testing.T) {
+	r, s, _ := versions(t, "1.0.0")
+	k, _ := keep(t, s)
+	good := r.handler(&r.manifest)
+	for range 300 {
+		asked := make(chan struct{}, 8)
+		r.serve(func(w http.ResponseWriter, req *http.Request) { asked <- struct{}{}; good(w, req) }, nil)
+		first := make(chan error, 1)
+		go func() { first <- k.Update(t.Context(), false) }()
+		<-asked
+		for {
+			now, changed := k.State().Watch()
+			if now.Stage == protocol.StudioIdle {
+				break
+			}
+			<-changed
+		}
+		r.serve(fail(503), nil)
+		if err := k.Update(t.Context(), false); !errors.Is(err, studio.ErrManifest) {
+			t.Fatalf("got %v, want what the server says now", err)
+		}
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A release that is refused is still there to be named.
 func TestAnAvailableVersionThatIsRefusedIsNamed(t *testing.T) {
 	r, s, _ := versions(t, "1.0.0")
