@@ -62,7 +62,7 @@ func (b chromium) testAccess(t *testing.T) {
 		{"data", `!document.querySelector('#data-ask').hidden`, playData},
 		{"studio", `document.querySelector('#studio-sha').innerText.length > 60`, playUpdate},
 		{"doctor", `document.querySelectorAll('#doctor-checks li').length > 3`, playBusy},
-		{"settings", `document.querySelectorAll('#settings-table tbody tr').length > 3`, playBusy},
+		{"settings", `document.querySelectorAll('#settings tbody tr').length > 3`, playBusy},
 		{"sessions", `document.querySelectorAll('.said').length === 4`, playSessions},
 	} {
 		for scheme, width := range map[string]int64{"light": 1280, "dark": 360} {

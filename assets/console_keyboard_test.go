@@ -41,11 +41,11 @@ func (b chromium) testKeyboard(t *testing.T) {
 	p.walk("Skip to the content", "Overview", "Calls", "Try it", "Data state", "Studio", "Doctor", "Settings",
 		"Copy the address", "chatwright.dev", "Pause", "Zoom in", timeline, "A command that makes a call", "Copy the command")
 	p.run(chromedp.KeyEvent(kb.Enter))
-	p.waitForText("button[data-copy=curl]", "Copied")
+	p.waitForText("#curl + button", "Copied")
 	if got, want := evaluate[string](p, `navigator.clipboard.readText()`), evaluate[string](p, `document.querySelector('#curl').textContent`); got != want {
 		t.Errorf("copied: got %q, want %q", got, want)
 	}
-	p.waitForText("button[data-copy=curl]", "Copy")
+	p.waitForText("#curl + button", "Copy")
 	p.walk("Look again", "Use Demo model")
 	if got := evaluate[int](p, `document.querySelectorAll('[aria-live=polite], [role=status]').length`); got != 1 {
 		t.Errorf("got %d live regions, want the phase alone", got)

@@ -39,9 +39,9 @@ func (b chromium) testRoomLooks(t *testing.T) {
 		{"studio-narrow", "#/studio", playUpdate, 360, "dark", `document.querySelector('#studio-sha').innerText.length > 60`},
 		{"doctor-light", "#/doctor", playBusy, 1280, "light", `document.querySelectorAll('#doctor-checks li').length > 3`},
 		{"doctor-narrow", "#/doctor", playBusy, 360, "dark", `document.querySelectorAll('#doctor-checks li').length > 3`},
-		{"settings-light", "#/settings", playBusy, 1280, "light", `document.querySelectorAll('#settings-table tbody tr').length > 3`},
-		{"settings-dark", "#/settings", playBusy, 1280, "dark", `document.querySelectorAll('#settings-table tbody tr').length > 3`},
-		{"settings-narrow", "#/settings", playBusy, 360, "light", `document.querySelectorAll('#settings-table tbody tr').length > 3`},
+		{"settings-light", "#/settings", playBusy, 1280, "light", `document.querySelectorAll('#settings tbody tr').length > 3`},
+		{"settings-dark", "#/settings", playBusy, 1280, "dark", `document.querySelectorAll('#settings tbody tr').length > 3`},
+		{"settings-narrow", "#/settings", playBusy, 360, "light", `document.querySelectorAll('#settings tbody tr').length > 3`},
 	} {
 		t.Run(view.name, func(t *testing.T) {
 			t.Parallel()

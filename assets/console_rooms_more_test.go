@@ -124,9 +124,9 @@ func looksAgain(t *testing.T, c *companion, p *tab) {
 }
 
 func showsSettings(_ *testing.T, _ *companion, p *tab) {
-	p.waitFor(`document.querySelectorAll('#settings-table tbody tr').length === 5`)
-	p.wantText("#settings-table tbody tr:nth-child(2)", "upstream\nThe model server that calls go to.\n\t\nhttp://localhost:11434/v1\n\t\ntray.toml\n\t\n--upstream\nCHATWRIGHT_SERVER_UPSTREAM")
-	p.wantText("#settings-table tbody tr:nth-child(5) .value", "not set")
+	p.waitFor(`document.querySelectorAll('#settings tbody tr').length === 5`)
+	p.wantText("#settings tbody tr:nth-child(2)", "upstream\nThe model server that calls go to.\n\t\nhttp://localhost:11434/v1\n\t\ntray.toml\n\t\n--upstream\nCHATWRIGHT_SERVER_UPSTREAM")
+	p.wantText("#settings tbody tr:nth-child(5) .value", "not set")
 }
 
 func changesTheUpstream(t *testing.T, c *companion, p *tab) {
@@ -200,14 +200,20 @@ func drawsTenThousand(t *testing.T, _ *companion, p *tab) {
 		line.open()
 		const frame = () => new Promise(requestAnimationFrame)
 		await frame(); await frame()
-		const begun = performance.now()
-		let drawing = 0
-		for (let i = 0; i < 20; i++) { await frame(); const from = performance.now(); line.draw(); drawing += performance.now() - from }
-		const frames = performance.now() - begun
+		const drawing = [], frames = []
+		for (let i = 0, last = performance.now(); i < 40; i++) {
+			await frame()
+			const from = performance.now()
+			line.draw()
+			drawing.push(performance.now() - from)
+			frames.push(from - last)
+			last = from
+		}
 		line.close()
-		return { points: recent.points.length, drawing: drawing / 20, frame: frames / 20 }
+		const middle = (list) => list.sort((a, b) => a - b)[list.length >> 1]
+		return { points: recent.points.length, drawing: middle(drawing), frame: middle(frames), best: frames[0] }
 	})`)
-	t.Logf("a frame of %v calls: %.1f ms of drawing, %.1f ms from frame to frame", got["points"], got["drawing"], got["frame"])
+	t.Logf("a frame of %v calls: %.1f ms of drawing, %.1f ms from frame to frame, %.1f ms at best", got["points"], got["drawing"], got["frame"], got["best"])
 	if got["points"] != 10_000 || got["drawing"] > 160 {
 		t.Errorf("got %+v, want 10,000 points drawn in 16 ms, or ten times that on a busy machine", got)
 	}

@@ -27,6 +27,7 @@ func (b chromium) testRooms(t *testing.T) {
 		"a call says where its time went":                             {"calls", playBusy, saysWhereTheTimeWent},
 		"what was kept of a call is shown, and copied as curl":        {"calls/call-2", playKept, showsWhatWasKept},
 		"messages are kept only when somebody wishes it, and said so": {"calls", playBusy, keepsMessages},
+		"no verdict is cut on a narrow screen":                        {"calls", playEachVerdict, showsVerdictsWhole},
 		"an answer streams, and the next message brings it along":     {"try", playBusy, talks},
 		"an answer as JSON follows a schema":                          {"try", playBusy, talksJSON},
 		"an error of the upstream is said, and the message is back":   {"try", playBusy, saysTheError},
@@ -64,6 +65,25 @@ func entersEachRoom(t *testing.T, _ *companion, p *tab) {
 	p.waitFor(`document.title === 'Settings · Running · Chatwright' && !document.querySelector('#page-settings').hidden`)
 	if !evaluate[bool](p, `document.querySelector('#sessions-link').hidden`) {
 		t.Error("the way to the sessions shows although there are none")
+	}
+}
+
+func playEachVerdict(c *companion) {
+	for _, verdict := range []protocol.Verdict{
+		protocol.VerdictComplete, protocol.VerdictNoDone, protocol.VerdictTruncated, protocol.VerdictCancelled,
+		protocol.VerdictStreamError, protocol.VerdictUpstreamError, protocol.VerdictLoading, protocol.VerdictUnreachable,
+	} {
+		c.end(protocol.Call{Model: "llama3.2", Verdict: verdict, LatencyMs: 125_000, CompletionTokens: 12_345, UsageKnown: true, TokensPerSecond: 9.2})
+	}
+}
+
+func showsVerdictsWhole(t *testing.T, _ *companion, p *tab) {
+	p.run(chromedp.EmulateViewport(360, 800))
+	p.waitFor(`document.querySelectorAll('.window .call').length === 8 && document.querySelector('.window .call').clientWidth < 360`)
+	cut := evaluate[[]string](p, `Array.from(document.querySelectorAll('.window .verdict, .window .verdict .word')).filter(
+		(node) => node.scrollWidth > Math.ceil(node.getBoundingClientRect().width) || node.scrollHeight > 40).map((node) => node.innerText)`)
+	if len(cut) != 0 {
+		t.Errorf("cut: %q", cut)
 	}
 }
 

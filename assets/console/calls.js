@@ -2,7 +2,7 @@
 
 import { CallsList } from './callslist.js'
 import { Detail } from './detail.js'
-import { byId, element, h, mark, option, setMark, setOptions, setText, setTitle, setValue, show } from './dom.js'
+import { byId, h, mark, option, setMark, setOptions, setText, setTitle, setValue, show } from './dom.js'
 import { clockTime, count, duration, grouped, parseTime, sameDay, speed, wholeTime } from './format.js'
 import { replayed } from './recent.js'
 import { Rows } from './rows.js'
@@ -87,7 +87,7 @@ export class Room {
 		const { length, whole, loading, failed } = this.#list
 		const narrowed = !byId('filter-none').hidden
 		setText('calls-count', failed && length === 0 ? failed.message : callsTexts.count(grouped(length), length, whole || length === 0, loading))
-		byId('calls-none').hidden = length > 0 || !whole || Boolean(failed)
+		show('calls-none', length === 0 && whole && !failed)
 		setText('calls-none', narrowed ? callsTexts.noneSuch : callsTexts.none)
 		if (this.#wanted) this.#look(this.#wanted)
 	}
@@ -191,12 +191,10 @@ function newRow() {
 	const row = h('div.call', { role: 'row' })
 	row.cells = {}
 	for (const [name, text] of Object.entries(columns)) {
-		const cell = h(`span.${name}`, { role: 'gridcell' })
-		cell.dataset.head = text // on narrow screens the figure carries its own heading
-		row.cells[name] = cell
-		row.append(cell)
+		row.cells[name] = h(`span.${name}`, { role: 'gridcell', 'data-head': text }) // on narrow screens the figure carries its own heading
+		row.append(row.cells[name])
 	}
-	row.cells.time.append(element('time'))
+	row.cells.time.append(h('time'))
 	row.cells.verdict.append(mark('mark'))
 	return row
 }

@@ -1,7 +1,6 @@
 // The console: a house with rooms. Each is a module that is loaded when it is entered for the first time, and is told what
 // happens while somebody is in it.
 
-import { enableCopying } from './copy.js'
 import { byId, h, label, show } from './dom.js'
 import { Recent, replayed } from './recent.js'
 import { Capture, showAbove, showPhase, showRoom } from './shell.js'
@@ -18,13 +17,12 @@ const rooms = {
 	settings: () => import('./settings.js'),
 	sessions: () => import('./sessions.js'),
 }
-const pace = 200 // ms between two changes of what is shown: nobody reads faster
+const pace = 250 // ms between two changes of what is shown: nobody reads faster
 
 const connecting = { word: texts.connecting, shape: 'ring', tone: 'calm' }
 const notAnswering = { word: texts.notAnswering, shape: 'ring', tone: 'calm' }
 
 label(document)
-enableCopying(document)
 showPhase(connecting)
 
 const app = { recent: new Recent(), capture: new Capture(() => tell('captured')), status: null }
@@ -48,7 +46,7 @@ async function enter() {
 	if (here !== room) {
 		tell('close')
 		here = room
-		for (const page of byId('main').children) page.hidden = page !== room.page
+		for (const page of byId('main').children) show(page, page === room.page)
 		if (app.status) tell('status', app.status)
 	}
 	tell('open', rest.join('/'))
@@ -60,17 +58,17 @@ async function build(name) {
 	byId('main').append(page) // before the room is made, so that it finds its parts by their ids
 	const room = new module.Room(page, app)
 	room.page = page
-	enableCopying(page)
 	return room
 }
 
-// soon puts off what comes too fast, so that ten events a second cost no more than five.
+// soon puts off what comes too fast, and draws all of it in one frame.
 let timer
 let shownAt = 0
 function soon() {
 	timer ??= setTimeout(() => {
 		timer = undefined
 		shownAt = performance.now()
+		if (!app.status) return
 		showAbove(app.status)
 		tell('status', app.status)
 	}, Math.max(0, shownAt + pace - performance.now()))
@@ -100,6 +98,7 @@ const restart = follow('/console/events', {
 		app.capture.more()
 		if (gap) entered.get('overview')?.then((overview) => overview.missed())
 		for (const [name, room] of entered) room.then((made) => made.calls?.(page.calls, name === hereName))
+		soon()
 	},
 	onLost() {
 		setLost(true)

@@ -1,31 +1,22 @@
-// Buttons that copy the text of another element, named by data-copy; data-word is what they say instead of “Copy”.
+// A button that copies the text of another element. It says “Copy”, or the word that it is given.
 
 import { byId, h, setText } from './dom.js'
 import { texts } from './texts.js'
 
 const shownFor = 1500 // ms that a button says what became of the click
 
-export function copyButton(of, label, word) {
-	const button = h(word ? 'button.wide' : 'button', { label })
-	button.dataset.copy = of
-	if (word) button.dataset.word = word
-	return button
-}
-
-export function enableCopying(root) {
-	for (const button of root.querySelectorAll('button[data-copy]')) {
-		if (button.dataset.ready) continue
-		button.dataset.ready = 'true'
-		const word = button.dataset.word ?? texts.copy
-		let timer
-		button.textContent = word
-		button.addEventListener('click', async () => {
-			const done = await copy(byId(button.dataset.copy))
+export function copyButton(of, label, word = texts.copy) {
+	let timer
+	const button = h(word === texts.copy ? 'button' : 'button.wide', {
+		label,
+		async onclick() {
+			const done = await copy(byId(of))
 			setText(button, done ? texts.copied : texts.notCopied)
 			clearTimeout(timer)
 			timer = setTimeout(() => setText(button, word), shownFor)
-		})
-	}
+		},
+	}, word)
+	return button
 }
 
 async function copy(node) {

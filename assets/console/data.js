@@ -1,6 +1,6 @@
 // Data state: one query at a time on a holder, a database that is configured by name; read-only, whatever is written.
 
-import { byId, element, h, mark, option, panel, setMark, setOptions, setText, setTitle, show } from './dom.js'
+import { byId, h, mark, option, panel, setMark, setOptions, setText, setTitle, show } from './dom.js'
 import { read } from './actions.js'
 import { dataExamples } from './examples.js'
 import { dataTexts, dataVerdicts, holderReaches, holderText, rowsText, texts } from './texts.js'
@@ -96,8 +96,8 @@ export class Room {
 	#written() {
 		const query = byId('data-query').value
 		sessionStorage.setItem(keep, query)
-		byId('data-params-field').hidden = !/\bparam\b/.test(query)
-		byId('data-count').hidden = !counted(byId('data-expect').value)
+		show('data-params-field', /\bparam\b/.test(query))
+		show('data-count', counted(byId('data-expect').value))
 	}
 
 	#request() {
@@ -146,7 +146,7 @@ async function ask(request, signal) {
 		})
 		text = await response.text()
 	} catch {
-		throw new Error(dataTexts.noAnswer)
+		throw new Error(texts.noAnswer)
 	}
 	const answer = JSON.parse(text, exact)
 	if (!response.ok) throw new Error(answer.error)
@@ -166,26 +166,13 @@ function showRows(rows) {
 	const names = [...new Set(rows.flatMap(Object.keys))].sort()
 	const numbers = new Set(names.filter((name) => rows.every((row) => (row[name] ?? null) === null || row[name] instanceof Exact || typeof row[name] === 'number')))
 	const table = byId('data-rows')
-	table.tHead.rows[0].replaceChildren(
-		...names.map((name) => {
-			const cell = element('th', numbers.has(name) ? 'number' : '')
-			cell.scope = 'col'
-			cell.textContent = name
-			return cell
-		}),
-	)
-	table.tBodies[0].replaceChildren(
-		...rows.map((row) => {
-			const line = element('tr')
-			line.append(...names.map((name) => valueCell(row[name], numbers.has(name))))
-			return line
-		}),
-	)
+	const cell = (tag, name) => h(numbers.has(name) ? `${tag}.number` : tag)
+	table.tHead.rows[0].replaceChildren(...names.map((name) => Object.assign(cell('th', name), { scope: 'col', textContent: name })))
+	table.tBodies[0].replaceChildren(...rows.map((row) => h('tr', ...names.map((name) => showValue(cell('td', name), row[name])))))
 	show('data-table', rows.length > 0)
 }
 
-function valueCell(value, number) {
-	const cell = element('td', number ? 'number' : '')
+function showValue(cell, value) {
 	if (value === undefined) return cell // this row has no such column
 	if (value === null || typeof value === 'boolean') cell.classList.add('literal')
 	const text = typeof value === 'string' ? value : value instanceof Exact ? value.digits : JSON.stringify(value)

@@ -1,10 +1,9 @@
 // All that is known of one call and, where messages were being kept, what was said.
 
 import { read } from './actions.js'
-import { baseURL } from './address.js'
-import { copyButton, enableCopying } from './copy.js'
+import { copyButton } from './copy.js'
 import { byId, h, mark, setMark, setTitle, setValue } from './dom.js'
-import { bytes, duration, grouped, microseconds, parseTime, speed, wholeTime } from './format.js'
+import { baseURL, bytes, duration, grouped, microseconds, parseTime, speed, wholeTime } from './format.js'
 import { callsTexts, captureTexts, curlOf, detailTexts, neverReached, texts, verdictUnknown, verdicts } from './texts.js'
 
 export class Detail {
@@ -71,7 +70,6 @@ export class Detail {
 		box.replaceChildren(
 			said('request', captureTexts.request, content.request, content.requestTruncated), said('answer', captureTexts.answer, content.answer, content.answerTruncated),
 			h('div.bar', copyButton('call-curl', captureTexts.curl, captureTexts.curl), h('a', { href: `${path}/cassette`, download: '' }, captureTexts.cassette)), curl)
-		enableCopying(box)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Doctor: what was looked at, how it came out, and what to do about it. The checks run when somebody wishes them.
 
 import { read } from './actions.js'
-import { copyButton, enableCopying } from './copy.js'
+import { copyButton } from './copy.js'
 import { byId, h, panel, setText, showMark } from './dom.js'
 import { checkStates, doctorTexts } from './texts.js'
 
@@ -33,7 +33,6 @@ export class Room {
 			if (check.fix) row.lastElementChild.append(fix(check.fix, `fix-${i}`))
 			return row
 		}))
-		enableCopying(byId('doctor-checks'))
 	}
 }
 

@@ -5,18 +5,12 @@ import { dash, texts } from './texts.js'
 
 export const byId = (id) => document.getElementById(id)
 
-export function element(name, className, role) {
-	const node = document.createElement(name)
-	if (className) node.className = className
-	if (role) node.setAttribute('role', role)
-	return node
-}
-
 // A node is given as one, or by its id.
 const nodeOf = (node) => (typeof node === 'string' ? byId(node) : node)
 
-export function show(id, shown) {
-	byId(id).hidden = !shown
+export function show(of, shown) {
+	const node = nodeOf(of)
+	if (node.hidden !== !shown) node.hidden = !shown
 }
 
 export function setText(of, text) {
@@ -35,12 +29,7 @@ export function setValue(of, text) {
 	const unknown = text === null || text === undefined || text === ''
 	if (!unknown) return setText(node, text)
 	if (node.firstElementChild?.className === 'unknown') return
-	const eye = element('span', 'unknown')
-	eye.setAttribute('aria-hidden', 'true')
-	eye.textContent = dash
-	const ear = element('span', 'unseen')
-	ear.textContent = texts.unknown
-	node.replaceChildren(eye, ear)
+	node.replaceChildren(h('span.unknown', { 'aria-hidden': 'true' }, dash), h('span.unseen', texts.unknown))
 }
 
 // setMark shows one of the words of texts.js with its shape and tone. Its node holds a .shape and a .word.
@@ -54,11 +43,7 @@ export function setMark(of, { word, shape, tone, why = '' }) {
 }
 
 export function mark(className) {
-	const node = element('span', className)
-	const shape = element('i', 'shape')
-	shape.setAttribute('aria-hidden', 'true')
-	node.append(shape, element('span', 'word'))
-	return node
+	return h(`span.${className}`, h('i.shape', { 'aria-hidden': 'true' }), h('span.word'))
 }
 
 // label fills in the words that index.html names.
@@ -71,7 +56,8 @@ export function label(root) {
 // the element has it, else as an attribute; text enters as text.
 export function h(name, props, ...children) {
 	const [, tag, classes, id] = /^(\w+)((?:\.[\w-]+)*)(?:#(.+))?$/.exec(name)
-	const node = element(tag, classes.slice(1).replaceAll('.', ' '))
+	const node = document.createElement(tag)
+	if (classes) node.className = classes.slice(1).replaceAll('.', ' ')
 	if (id) node.id = id
 	if (tag === 'button') node.type = 'button'
 	if (Object.getPrototypeOf(props ?? 0) !== Object.prototype) children.unshift(props)
@@ -100,6 +86,13 @@ export function setOptions(select, wanted) {
 	const chosen = select.value
 	select.replaceChildren(...wanted.map(([value, text]) => option(value, text)))
 	if (wanted.some(([value]) => value === chosen)) select.value = chosen
+}
+
+// table stands in the panel of its name, each column under its text. The roles hold where it is laid out as cards.
+export function table(name, columns) {
+	const heads = Object.entries(columns).map(([column, text]) => h(`th.${column}`, { scope: 'col', role: 'columnheader' }, text))
+	return h(`table.${name}#${name}`, { role: 'table', hidden: true, 'aria-labelledby': `${name}-panel-title` },
+		h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, ...heads)), h('tbody', { role: 'rowgroup' }))
 }
 
 // panel is one card: a heading, what stands beside it, and the rest.

@@ -68,6 +68,9 @@ export function bytes(n) {
 }
 
 export const microseconds = (us) => (!known(us) ? null : us < 1000 ? unit(Math.round(us), units.us) : duration(us / 1000))
+// baseURL is how a program on this machine reaches addr: one that means "every interface" is no address to call.
+export const baseURL = (addr) => `http://${addr.replace(/^(0\.0\.0\.0|\[::\]|)(?=:\d+$)/, '127.0.0.1')}`
+
 export const grouped = (n) => n.toLocaleString('en')
 export const clockOf = (time) => clock.format(time)
 export const minutesOf = (time) => minutes.format(time)

@@ -2,7 +2,7 @@
 
 import { read } from './actions.js'
 import { drawing, histogram, sparkline } from './charts.js'
-import { byId, h, mark, panel, setMark, setText, setTitle, setValue, show } from './dom.js'
+import { byId, h, mark, panel, setMark, setText, setTitle, setValue, show, table } from './dom.js'
 import { bytes, count, duration, grouped, speed } from './format.js'
 import { modelColumns, modelStates, modelTexts } from './texts.js'
 
@@ -21,10 +21,8 @@ export class Models {
 
 	constructor(page, app) {
 		this.#app = app
-		const head = h('tr', { role: 'row' }, ...Object.entries(modelColumns).map(([name, text]) => h(`th.${name}`, { scope: 'col', role: 'columnheader' }, text)))
 		page.append(panel('models-panel', modelTexts.title, [h('span.muted#models-about', modelTexts.about)],
-			h('table.models#models', { role: 'table', 'aria-labelledby': 'models-panel-title', hidden: true },
-				h('thead', { role: 'rowgroup' }, head), h('tbody', { role: 'rowgroup' })),
+			table('models', modelColumns),
 			h('p.foot.muted#models-none', modelTexts.none),
 			h('div.foot#models-more', { hidden: true }, h('button.wide#models-all', { onclick: () => this.#showAll() }))))
 	}
@@ -85,7 +83,7 @@ export class Models {
 		})
 		show('models', all.length > 0)
 		show('models-none', all.length === 0)
-		byId('models-more').hidden = all.length <= most
+		show('models-more', all.length > most)
 		setText('models-all', this.#all ? modelTexts.fewer : modelTexts.all(all.length))
 	}
 }
@@ -116,10 +114,8 @@ function newRow() {
 	const cells = {}
 	const row = h('tr', { role: 'row' })
 	for (const [name, text] of Object.entries(modelColumns)) {
-		const cell = h(`td.${name}`, { role: 'cell' })
-		cell.dataset.head = text
-		cells[name] = cell
-		row.append(cell)
+		cells[name] = h(`td.${name}`, { role: 'cell', 'data-head': text })
+		row.append(cells[name])
 	}
 	cells.state.append(mark('mark'))
 	cells.latency.append(h('span.figure'), drawing('histogram'))

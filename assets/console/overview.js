@@ -1,10 +1,9 @@
 // Overview: where the companion is reached, what calls go to, what they cost, and how they went.
 
 import { read } from './actions.js'
-import { baseURL } from './address.js'
 import { copyButton } from './copy.js'
 import { byId, h, mark, panel, setMark, setText, setTitle, setValue, show } from './dom.js'
-import { clockOf, count, duration, grouped, parseTime, share, shortTime, speed, wholeTime } from './format.js'
+import { baseURL, clockOf, count, duration, grouped, parseTime, share, shortTime, speed, wholeTime } from './format.js'
 import { Models } from './models.js'
 import { modelToTry } from './sample.js'
 import { curlCommand, reaches, since, studio, texts, tiles, tileTexts, timelineTexts, verdictUnknown, verdicts } from './texts.js'
@@ -61,16 +60,14 @@ export class Room {
 		showUpstream(status.upstream)
 		showUI(status.ui, status.studio)
 		showTiles(status)
+		this.#timeline.changed()
 		this.#models.status(status)
 		this.#showEmpty(status)
 		this.#summary()
 	}
 
 	calls(calls, open) {
-		if (!open) return
-		this.#timeline.changed()
-		this.#models.calls()
-		if (this.#app.status) this.#showEmpty(this.#app.status)
+		if (open) this.#models.calls()
 	}
 
 	// readBack asks for the calls that ended before the page looked.
@@ -154,8 +151,8 @@ export class Room {
 	#picked(point, changed) {
 		if (!changed) return this.#turn(() => {})
 		const line = byId('timeline-call')
-		line.hidden = !point
-		byId('timeline-legend').hidden = Boolean(point)
+		show(line, point)
+		show('timeline-legend', !point)
 		byId('timeline-area').classList.toggle('over', Boolean(point))
 		if (!point) return
 		const { call } = point

@@ -5,8 +5,7 @@ import { texts } from './texts.js'
 // reads at the end stays there; who has scrolled up is left alone. Foreign text enters as text, never as markup.
 export function turn(box, who, name) {
 	const words = h('p.words')
-	const node = h('div.said', h('p.who', name), words)
-	node.dataset.who = who
+	const node = h('div.said', { 'data-who': who }, h('p.who', name), words)
 	box.append(node)
 	box.scrollTop = box.scrollHeight
 	let thoughts
@@ -25,10 +24,6 @@ export function turn(box, who, name) {
 			}
 			thoughts.append(text)
 		}),
-		end: (text, tone) => stay(() => {
-			const end = h('p.end', text)
-			end.dataset.tone = tone
-			node.append(end)
-		}),
+		end: (text, tone) => stay(() => node.append(h('p.end', { 'data-tone': tone }, text))),
 	}
 }

@@ -1,7 +1,7 @@
 // Sessions: what is said in the live conversations, while this room can be seen. It changes nothing.
 
 import { read } from './actions.js'
-import { byId, element, h, mark, setMark, setText, setTitle, show } from './dom.js'
+import { byId, h, mark, setMark, setText, setTitle, show } from './dom.js'
 import { sessionStates, texts } from './texts.js'
 import { Transcript } from './transcript.js'
 
@@ -85,17 +85,11 @@ export class Room {
 	#rowOf(id, index) {
 		let known = this.#rows.get(id)
 		if (!known) {
-			const row = element('li')
-			const link = element('a')
-			link.href = `#/sessions/${encodeURIComponent(id)}`
-			const line = element('span', 'line')
-			const title = element('span', 'clip')
+			const title = h('span.clip')
 			const state = mark('mark')
-			line.append(title, state)
-			const about = element('span', 'muted clip')
-			link.append(line, about)
-			row.append(link)
-			known = { row, link, title, state, about }
+			const about = h('span.muted.clip')
+			const link = h('a', { href: `#/sessions/${encodeURIComponent(id)}` }, h('span.line', title, state), about)
+			known = { row: h('li', link), link, title, state, about }
 			this.#rows.set(id, known)
 		}
 		const list = byId('list')

@@ -1,7 +1,7 @@
 // What stands above every room: the phase, the notices, the way to the rooms, and that messages are being kept.
 
 import { act, read } from './actions.js'
-import { byId, element, setMark, setText, setTitle, show } from './dom.js'
+import { byId, h, setMark, setText, setTitle, show } from './dom.js'
 import { bytes, parseTime, shortTime, wholeTime } from './format.js'
 import { captureTexts, phases, since, texts } from './texts.js'
 
@@ -38,12 +38,12 @@ export function showAbove(status) {
 
 function showLine(node, text) {
 	setText(node, text ?? '')
-	node.hidden = !text
+	show(node, text)
 }
 
 function showSessions(sessions) {
 	const link = byId('sessions-link')
-	link.hidden = !sessions
+	show(link, sessions)
 	if (sessions) setTitle(link, texts.liveSessions(sessions.live, sessions.running))
 }
 
@@ -65,20 +65,12 @@ function showNotices(notices) {
 	if (nodes.length !== list.children.length || nodes.some((node, i) => node !== list.children[i])) {
 		list.replaceChildren(...nodes)
 	}
-	list.hidden = nodes.length === 0
+	show(list, nodes.length > 0)
 }
 
 function newNotice(cause) {
-	const node = element('li', 'notice')
-	node.dataset.cause = cause
-	node.dataset.tone = 'warn'
-	const shape = element('i', 'shape')
-	shape.dataset.shape = 'triangle'
-	shape.setAttribute('aria-hidden', 'true')
-	const words = element('div')
-	words.append(element('p'), element('p', 'muted'))
-	node.append(shape, words, element('time', 'muted'))
-	return node
+	return h('li.notice', { 'data-cause': cause, 'data-tone': 'warn' },
+		h('i.shape', { 'data-shape': 'triangle', 'aria-hidden': 'true' }), h('div', h('p'), h('p.muted')), h('time.muted'))
 }
 
 // Capture is what is known of the kept messages; tell hears of each answer.

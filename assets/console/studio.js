@@ -73,13 +73,13 @@ export class Room {
 		const idle = kept.stage === 'idle'
 		setText('studio-update', newer ? studioTexts.updateTo(newer) : kept.version ? studioTexts.look : studioTexts.get)
 		show('studio-update', idle)
-		byId('studio-cancel').hidden = idle
-		byId('studio-rollback').hidden = !idle || !kept.previous
+		show('studio-cancel', !idle)
+		show('studio-rollback', idle && kept.previous)
 		setText('studio-rollback', studioTexts.rollbackTo(kept.previous ?? ''))
 	}
 
 	#showProgress({ stage, bytes: got = 0, total = 0, rate = 0 }) {
-		byId('studio-progress').hidden = stage === 'idle'
+		show('studio-progress', stage !== 'idle')
 		const bar = byId('studio-bar')
 		if (stage === 'downloading' && total > 0) bar.value = got / total
 		else bar.removeAttribute('value')

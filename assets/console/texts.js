@@ -7,7 +7,6 @@ export const dash = '–'
 const as = (word, shape, tone, why = '') => ({ word, shape, tone, why })
 
 export const texts = {
-	product: 'Chatwright',
 	title: (room, phase) => [room, phase, 'Chatwright'].filter(Boolean).join(' · '),
 	skip: 'Skip to the content',
 	rooms: 'Rooms',
@@ -390,7 +389,6 @@ export const dataTexts = {
 		maxRowCount: 'at most',
 	},
 	badParams: 'The params are no JSON object, such as {"space": "family"}.',
-	noAnswer: 'The companion did not answer.',
 }
 
 export const dataVerdicts = {

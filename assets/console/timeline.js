@@ -2,14 +2,16 @@
 // end well has a mark besides its colour. It is drawn only when something changed: a page is often left open.
 
 import { clockOf, duration, minutesOf } from './format.js'
+import { pixelOf, Raster, spriteOf } from './raster.js'
 
 const spans = [15 * 60_000, 10 * 60_000, 5 * 60_000, 2 * 60_000, 60_000, 30_000] // ms, from the whole to the closest
 const lines = [10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000] // ms that have a line and a word
+const low = Math.log(lines[0])
 const tones = ['good', 'calm', 'warn', 'bad'] // the worse is drawn over the better
 const pad = { left: 52, right: 12, top: 10, bottom: 22 }
 const bar = 5 // px
 const near = 14 // px within which a call is meant
-const pace = 250 // ms between two drawings that nobody waits for
+const slowest = 250 // ms between two drawings of a line that only moves on
 
 export class Timeline {
 	#canvas
@@ -22,11 +24,12 @@ export class Timeline {
 	#colours = null
 	#width = 0
 	#height = 0
-	#stamps = new Uint8Array(0)
-	#stems = new Float32Array(0)
+	#scale = 1
+	#raster = null
+	#top = lines[3] // ms at the upper edge
+	#perLog = 0 // px
 	#frame = 0
 	#timer = 0
-	#drawnAt = 0
 	#open = false
 
 	// onPick is told of the call under the pointer or the arrow keys, or of null.
@@ -51,12 +54,11 @@ export class Timeline {
 	close() {
 		this.#open = false
 		clearTimeout(this.#timer)
-		this.#timer = 0
 	}
 
-	// changed: there are more calls; a burst is drawn once.
+	// changed: there may be more calls.
 	changed() {
-		this.#later(Math.max(0, this.#drawnAt + pace - performance.now()))
+		this.#soon()
 	}
 
 	get paused() {
@@ -172,25 +174,20 @@ export class Timeline {
 		return this.#width - pad.right - ((right - time) / this.span) * this.#inner()
 	}
 
-	#top = lines[3]
-
 	#y(took) {
-		const low = Math.log(lines[0])
-		const share = (Math.log(Math.min(Math.max(took, lines[0]), this.#top)) - low) / (Math.log(this.#top) - low)
-		return this.#height - pad.bottom - share * (this.#height - pad.bottom - pad.top)
+		return this.#height - pad.bottom - (Math.log(Math.min(Math.max(took, lines[0]), this.#top)) - low) * this.#perLog
 	}
 
 	#resize() {
 		const { clientWidth, clientHeight } = this.#canvas
 		if (clientWidth === 0) return
-		const scale = Math.min(devicePixelRatio || 1, 2)
+		this.#scale = Math.min(devicePixelRatio || 1, 2)
 		this.#width = clientWidth
 		this.#height = clientHeight
-		this.#canvas.width = Math.round(clientWidth * scale)
-		this.#canvas.height = Math.round(clientHeight * scale)
-		this.#pen.setTransform(scale, 0, 0, scale, 0, 0)
-		this.#stamps = new Uint8Array(tones.length * (clientWidth + 1) * (clientHeight + 1))
-		this.#stems = new Float32Array(clientWidth + 1)
+		this.#canvas.width = Math.round(clientWidth * this.#scale)
+		this.#canvas.height = Math.round(clientHeight * this.#scale)
+		this.#raster = new Raster(this.#canvas.width, this.#canvas.height)
+		this.#colours = null // their marks are as large as the pixels are many
 		this.#soon()
 	}
 
@@ -201,34 +198,23 @@ export class Timeline {
 		})
 	}
 
-	#later(wait) {
-		if (this.#timer || !this.#open || document.visibilityState === 'hidden') return
-		this.#timer = setTimeout(() => {
-			this.#timer = 0
-			this.#soon()
-		}, wait)
-	}
-
 	draw() {
 		if (!this.#open || this.#width === 0) return
 		const pen = this.#pen
 		const right = this.#right()
 		const seen = this.#recent.from(right - this.span)
-		this.#colours ??= coloursOf(this.#canvas)
+		this.#colours ??= coloursOf(this.#canvas, this.#scale)
 		this.#setTop(seen)
-		pen.clearRect(0, 0, this.#width, this.#height)
+		this.#plot(seen, right)
+		pen.setTransform(1, 0, 0, 1, 0, 0)
+		pen.clearRect(0, 0, this.#canvas.width, this.#canvas.height)
+		pen.scale(this.#scale, this.#scale)
 		this.#drawGrid(right)
-		pen.save()
-		pen.beginPath()
-		pen.rect(pad.left, 0, this.#inner() + pad.right, this.#height)
-		pen.clip()
-		this.#stamps.fill(0)
-		tones.forEach((tone, level) => this.#drawTone(tone, level, seen, right))
+		pen.drawImage(this.#raster.canvas, 0, 0, this.#width, this.#height)
 		if (this.#picked) this.#drawPicked(right)
-		pen.restore()
-		this.#drawnAt = performance.now()
+		clearTimeout(this.#timer)
 		// What moves by less than a pixel need not be drawn again.
-		if (!this.paused) this.#later(Math.max(pace, this.span / this.#inner()))
+		if (!this.paused) this.#timer = setTimeout(() => this.#soon(), Math.max(slowest, this.span / this.#inner()))
 	}
 
 	#setTop(seen) {
@@ -236,6 +222,7 @@ export class Timeline {
 		const { points } = this.#recent
 		for (let i = seen; i < points.length; i++) if (points[i].took > most) most = points[i].took
 		this.#top = lines.find((line) => line >= most) ?? most
+		this.#perLog = (this.#height - pad.bottom - pad.top) / (Math.log(this.#top) - low)
 	}
 
 	#drawGrid(right) {
@@ -266,36 +253,32 @@ export class Timeline {
 		}
 	}
 
-	// Calls that would cover one another exactly are drawn once: that is most of ten thousand.
-	#drawTone(tone, level, seen, right) {
+	// The worse is put over the better, and behind them all a stem under the highest of each column.
+	#plot(seen, right) {
 		const { points } = this.#recent
-		const pen = this.#pen
-		const base = this.#height - pad.bottom
-		const plane = level * (this.#width + 1) * (this.#height + 1)
-		const marks = []
-		pen.fillStyle = this.#colours[tone]
-		this.#stems.fill(base)
-		for (let i = seen; i < points.length; i++) {
-			const point = points[i]
-			if (point.tone !== tone) continue
-			const end = this.#x(point.end, right)
-			if (end > this.#width + 8) break
-			const y = this.#y(point.took)
-			const column = Math.max(0, Math.min(this.#width, end | 0))
-			const stamp = plane + column * (this.#height + 1) + (y | 0)
-			if (this.#stamps[stamp]) continue
-			this.#stamps[stamp] = 1
-			if (y < this.#stems[column]) this.#stems[column] = y
-			const length = Math.max(4, ((point.end - point.begun) / this.span) * this.#inner())
-			pen.fillRect(end - length, y - bar / 2, length, bar)
-			if (tone !== 'good') marks.push(end, y)
+		const raster = this.#raster
+		const scale = this.#scale
+		const left = (pad.left * scale) | 0
+		const thick = (bar * scale) | 0
+		raster.clear()
+		for (const tone of tones) {
+			const { pixel, sprite } = this.#colours.marks[tone]
+			const marks = []
+			for (let i = seen; i < points.length; i++) {
+				const point = points[i]
+				if (point.end > right) break
+				if (point.tone !== tone) continue
+				const x = this.#x(point.end, right)
+				const end = (x * scale) | 0
+				const y = (this.#y(point.took) * scale) | 0
+				const length = Math.max(4, ((point.end - point.begun) / this.span) * this.#inner())
+				raster.fill(Math.max(left, ((x - length) * scale) | 0), y - (thick >> 1), end, y - (thick >> 1) + thick, pixel)
+				raster.stem(end - 1, y, pixel)
+				if (sprite) marks.push(end, y)
+			}
+			for (let i = 0; i < marks.length; i += 2) raster.stamp(sprite, marks[i], marks[i + 1])
 		}
-		pen.globalAlpha = 0.28
-		for (let x = 0; x <= this.#width; x++) {
-			if (this.#stems[x] < base) pen.fillRect(x - 1, this.#stems[x], 1, base - this.#stems[x])
-		}
-		pen.globalAlpha = 1
-		if (marks.length > 0) drawMarks(pen, tone, marks, this.#colours)
+		raster.finish(((this.#height - pad.bottom) * scale) | 0)
 	}
 
 	#drawPicked(right) {
@@ -308,50 +291,51 @@ export class Timeline {
 		pen.moveTo(Math.round(x) - 0.5, y)
 		pen.lineTo(Math.round(x) - 0.5, this.#height - pad.bottom)
 		pen.stroke()
-		const length = Math.max(4, x - this.#x(this.#picked.begun, right))
+		const length = Math.min(x - pad.left, Math.max(4, x - this.#x(this.#picked.begun, right)))
 		pen.lineWidth = 2
 		pen.strokeRect(x - length - 2, y - bar / 2 - 2, length + 4, bar + 4)
 	}
 }
 
-function drawMarks(pen, tone, marks, { panel }) {
-	const r = 4
-	pen.beginPath()
-	for (let i = 0; i < marks.length; i += 2) {
-		const x = marks[i]
-		const y = marks[i + 1]
-		if (tone === 'warn') {
-			pen.moveTo(x, y - r - 1)
-			pen.lineTo(x + r + 1, y + r)
-			pen.lineTo(x - r - 1, y + r)
-			pen.closePath()
-		} else if (tone === 'bad') {
-			pen.moveTo(x - r, y - r)
-			pen.lineTo(x + r, y + r)
-			pen.moveTo(x + r, y - r)
-			pen.lineTo(x - r, y + r)
-		} else {
-			pen.moveTo(x + r, y)
-			pen.arc(x, y, r, 0, 2 * Math.PI)
-		}
-	}
-	const colour = pen.fillStyle
-	if (tone === 'calm') {
+// The shape of a tone besides its colour: a triangle, a cross, a ring.
+const shapes = {
+	warn(pen, colour, panel) {
+		pen.moveTo(0, -5)
+		pen.lineTo(5, 4)
+		pen.lineTo(-5, 4)
+		pen.closePath()
+		pen.fillStyle = colour
+		pen.strokeStyle = panel
+		pen.fill()
+	},
+	bad(pen) {
+		pen.moveTo(-4, -4)
+		pen.lineTo(4, 4)
+		pen.moveTo(-4, 4)
+		pen.lineTo(4, -4)
+		pen.lineWidth = 2.5
+	},
+	calm(pen, colour, panel) {
+		pen.arc(0, 0, 4, 0, 2 * Math.PI)
 		pen.fillStyle = panel
 		pen.fill()
-		pen.fillStyle = colour
-	}
-	if (tone === 'warn') pen.fill()
-	pen.strokeStyle = tone === 'warn' ? panel : colour
-	pen.lineWidth = tone === 'bad' ? 2.5 : tone === 'warn' ? 1 : 2
-	pen.stroke()
+		pen.lineWidth = 2
+	},
 }
 
-function coloursOf(canvas) {
+function coloursOf(canvas, scale) {
 	const style = getComputedStyle(canvas)
-	const colours = { font: `11px ${style.getPropertyValue('--sans')}` }
-	for (const name of ['ink', 'panel', 'line', 'muted', 'good', 'warn', 'bad', 'calm']) colours[name] = style.getPropertyValue(`--${name}`).trim()
-	return colours
+	const colour = (name) => style.getPropertyValue(`--${name}`).trim()
+	const marks = Object.fromEntries(tones.map((tone) => [tone, {
+		pixel: pixelOf(colour(tone)),
+		sprite: shapes[tone] && spriteOf(Math.ceil(13 * scale), (pen) => {
+			pen.scale(scale, scale)
+			pen.strokeStyle = colour(tone)
+			shapes[tone](pen, colour(tone), colour('panel'))
+			pen.stroke()
+		}),
+	}]))
+	return { font: `11px ${colour('sans')}`, ink: colour('ink'), line: colour('line'), muted: colour('muted'), marks }
 }
 
 // stepOf is how far times are written apart: none touches the next.

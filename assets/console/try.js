@@ -1,7 +1,7 @@
 // Try it: a small chat with the current upstream, by calls like any other.
 
 import { read, Refusal, refusalOf } from './actions.js'
-import { byId, h, panel, setOptions, setText } from './dom.js'
+import { byId, h, panel, setOptions, setText, show } from './dom.js'
 import { duration, speed } from './format.js'
 import { turn } from './said.js'
 import { texts, timelineTexts, tryTexts } from './texts.js'
@@ -53,7 +53,7 @@ export class Room {
 	#wire() {
 		byId('try-send').onclick = () => (this.#running ? this.#running.abort() : this.#send())
 		byId('try-clear').onclick = () => this.#clear()
-		byId('try-json').onchange = ({ target }) => (byId('try-schema-field').hidden = !target.checked)
+		byId('try-json').onchange = ({ target }) => show('try-schema-field', target.checked)
 		byId('try-text').addEventListener('keydown', (event) => {
 			if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
 			event.preventDefault()

@@ -63,7 +63,7 @@ export class Upstreams {
 		if (!upstream) return
 		const entries = entriesOf(this.#known ?? {}, upstream)
 		setText('upstreams-why', this.#known?.why ? upstreamTexts.why(upstream.name, this.#known.why) : '')
-		byId('upstreams-why').hidden = !this.#known?.why
+		show('upstreams-why', this.#known?.why)
 		const shown = JSON.stringify(entries)
 		if (shown === this.#shown) return
 		this.#shown = shown
@@ -73,8 +73,7 @@ export class Upstreams {
 	}
 
 	#row({ name, about, reach, use, active }) {
-		const button = h('button', { label: upstreamTexts.useOne(name), onclick: () => this.#do('use-upstream', { upstream: use }) }, upstreamTexts.use)
-		button.dataset.use = use
+		const button = h('button', { label: upstreamTexts.useOne(name), 'data-use': use, onclick: () => this.#do('use-upstream', { upstream: use }) }, upstreamTexts.use)
 		const state = active ? showMark(upstreamTexts.inUse) : button
 		const known = h('span.reach')
 		if (reach) known.append(showMark(reaches[reach] ?? reaches.unknown))
