@@ -31,20 +31,29 @@ func findPort(ctx context.Context, cfg Config) finding {
 	return ok(cfg.Addr + " is free; no companion runs")
 }
 
-// names: whether this machine knows the name that Studio is best opened under.
+// nameOfStudio is what Studio is best opened under.
+const nameOfStudio = "chatwright.localhost"
+
+// names: whether this machine knows that name.
 func names(ctx context.Context, _ Config) []protocol.Check {
-	const name = "chatwright.localhost"
-	ips, err := net.DefaultResolver.LookupIPAddr(ctx, name)
-	found := ok(name + " leads to this machine")
-	if err != nil || len(ips) == 0 {
-		found = warning(name+" is not known here; Studio is opened at 127.0.0.1", "nothing need be done; browsers know the name by themselves")
+	ips, err := net.DefaultResolver.LookupIPAddr(ctx, nameOfStudio)
+	if err != nil {
+		ips = nil
 	}
+	return findName(ips).as("name", "Name of Studio")
+}
+
+func findName(ips []net.IPAddr) finding {
 	for _, ip := range ips {
 		if !ip.IP.IsLoopback() {
-			found = warning(fmt.Sprintf("%s leads to %s, which is another machine; Studio is opened at 127.0.0.1", name, ip), "look for the name in the hosts file and in your DNS")
+			return warning(fmt.Sprintf("%s leads to %s, which is another machine; Studio is opened at 127.0.0.1", nameOfStudio, ip.String()),
+				"look for the name in the hosts file and in your DNS")
 		}
 	}
-	return found.as("name", "Name of Studio")
+	if len(ips) == 0 { // no warning: there is nothing to be done
+		return ok("this machine does not know " + nameOfStudio + ", though browsers do; Studio is opened at 127.0.0.1")
+	}
+	return ok(nameOfStudio + " leads to this machine")
 }
 
 // otherFamily: whether somebody else has our port in the other family, so that a page which calls localhost gets them.
