@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ var tokenInPage = regexp.MustCompile(`<meta name="chatwright-token" content="([^
 func (l *living) browse() page {
 	l.t.Helper()
 	p := page{l: l, base: "http://" + l.discovery().Addr}
-	found := tokenInPage.FindStringSubmatch(p.get("/console/"))
+	found := tokenInPage.FindStringSubmatch(p.get("/console/", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"))
 	if found == nil {
 		l.t.Fatal("the page holds no token")
 	}
@@ -36,9 +37,18 @@ func (l *living) browse() page {
 	return p
 }
 
-func (p page) get(path string) string {
+// get reads as the page does, with its token where it has one; more headers come in pairs.
+func (p page) get(path string, headers ...string) string {
 	p.l.t.Helper()
-	resp, err := http.Get(p.base + path)
+	req, err := http.NewRequestWithContext(p.l.t.Context(), http.MethodGet, p.base+path, nil)
+	if err != nil {
+		p.l.t.Fatal(err)
+	}
+	req.Header.Set("X-Chatwright-Token", p.token)
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		p.l.t.Fatal(err)
 	}

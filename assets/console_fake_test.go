@@ -89,8 +89,8 @@ func (c *companion) handler() http.Handler {
 	mux.Handle("GET /console/", http.StripPrefix("/console", files))
 	mux.HandleFunc("GET /console/events", c.serveEvents)
 	c.roomRoutes(mux)
-	mux.HandleFunc("GET /console/api/sessions", c.serveSessions)
-	mux.HandleFunc("GET /console/api/sessions/events", c.serveSessionEvents)
+	mux.HandleFunc("GET /console/api/sessions", c.ownPage(c.serveSessions))
+	mux.HandleFunc("GET /console/api/sessions/events", c.ownPage(c.serveSessionEvents))
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -14,8 +14,12 @@ import (
 	"chatwright.dev/tray/server/protocol"
 )
 
-// pageToken is what the companion writes into its page, and what each action has to bring along.
+// pageToken is what the companion writes into its page, and what each action has to bring along, and each look at what
+// was said.
 const pageToken = "token-of-the-page"
+
+// tokenless is what a page without it is told.
+const tokenless = "only the console does this, and this page came without its token · open it in a tab"
 
 // rooms is what the companion knows for the rooms of the console, beside its status and its calls.
 type rooms struct {
@@ -30,12 +34,13 @@ type rooms struct {
 	contents map[string]captured
 	studioV  protocol.StudioVersion
 
-	actions []string // "name body", of those that were let through
-	refusal string   // the answer to actions, with 409; empty: 204
-	refuse  []string // actions that came without the token
-	queries []string // of /console/calls
-	looked  int      // how often the doctor did
-	talk    string   // the answer to a chat completion, an event stream; empty: no body
+	actions   []string // "name body", of those that were let through
+	refusal   string   // the answer to actions, with 409; empty: 204
+	refuse    []string // paths that were asked for without the token
+	tokenless bool     // the page gets none
+	queries   []string // of /console/calls
+	looked    int      // how often the doctor did
+	talk      string   // the answer to a chat completion, an event stream; empty: no body
 }
 
 type namedUpstream struct {
@@ -68,8 +73,8 @@ type captured struct {
 }
 
 func (c *companion) roomRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /{$}", servePage)
-	mux.HandleFunc("GET /console/{$}", servePage)
+	mux.HandleFunc("GET /{$}", c.servePage)
+	mux.HandleFunc("GET /console/{$}", c.servePage)
 	get := func(path string, answer func(*http.Request) any) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			c.mu.Lock()
@@ -106,30 +111,59 @@ func (c *companion) roomRoutes(mux *http.ServeMux) {
 		}
 		return c.rooms.capture
 	})
-	get("/console/capture/{id}", func(r *http.Request) any {
-		if content, ok := c.rooms.contents[r.PathValue("id")]; ok {
-			return content
+	mux.HandleFunc("GET /console/capture/{id}/cassette", c.ownPage(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+`.json"`)
+		if _, ok := c.rooms.contents[r.PathValue("id")]; !ok {
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"error":"the request was too large to be kept","hint":"record the call"}`)
+			return
 		}
-		return nil
-	})
-	mux.HandleFunc("POST /console/actions/{name}", c.serveAction)
+		_, _ = io.WriteString(w, `{"cassette":1}`)
+	}))
+	mux.HandleFunc("GET /console/capture/{id}", c.ownPage(func(w http.ResponseWriter, r *http.Request) {
+		content, ok := c.rooms.contents[r.PathValue("id")]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_ = json.NewEncoder(w).Encode(content)
+	}))
+	mux.HandleFunc("POST /console/actions/{name}", c.ownPage(c.serveAction))
 }
 
-func servePage(w http.ResponseWriter, _ *http.Request) {
+func (c *companion) servePage(w http.ResponseWriter, _ *http.Request) {
 	page, _ := fs.ReadFile(assets.Console(), "index.html")
+	token := pageToken
+	c.locked(func() {
+		if c.rooms.tokenless {
+			token = ""
+		}
+	})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, strings.Replace(string(page), `name="chatwright-token" content=""`, `name="chatwright-token" content="`+pageToken+`"`, 1))
+	_, _ = io.WriteString(w, strings.Replace(string(page), `name="chatwright-token" content=""`, `name="chatwright-token" content="`+token+`"`, 1))
+}
+
+// ownPage answers the page with its token alone, under the lock.
+func (c *companion) ownPage(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("X-Chatwright-Token") != pageToken {
+			c.rooms.refuse = append(c.rooms.refuse, r.URL.Path)
+			message, hint, _ := strings.Cut(tokenless, " · ")
+			w.WriteHeader(http.StatusForbidden)
+			_ = json.NewEncoder(w).Encode(protocol.Refusal{Error: message, Hint: hint})
+			return
+		}
+		next(w, r)
+	}
 }
 
 func (c *companion) serveAction(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	name := r.PathValue("name")
-	if r.Header.Get("X-Chatwright-Token") != pageToken || r.Header.Get("Content-Type") != "application/json" {
-		c.rooms.refuse = append(c.rooms.refuse, name)
-		http.Error(w, `{"error":"not from this page"}`, http.StatusForbidden)
-		return
+	if got := r.Header.Get("Content-Type"); got != "application/json" {
+		c.t.Errorf("%s: Content-Type: got %s", name, got)
 	}
 	c.rooms.actions = append(c.rooms.actions, name+" "+string(body))
 	if c.rooms.refusal != "" {

@@ -15,14 +15,10 @@ import (
 )
 
 func (c *companion) serveSessions(w http.ResponseWriter, _ *http.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(protocol.SessionList{Sessions: append([]protocol.Session{}, c.sessions...)})
 }
 
 func (c *companion) serveSessionEvents(w http.ResponseWriter, r *http.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	from, _ := strconv.ParseUint(r.URL.Query().Get("from"), 10, 64)
 	page := protocol.EventsPage{Events: []protocol.Event{}, Next: from}
 	for _, event := range c.events[r.URL.Query().Get("id")] {

@@ -67,12 +67,17 @@ func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request, name strin
 	h := w.Header()
 	h.Set("Content-Type", file.contentType)
 	h.Set("Cache-Control", "no-cache") // the next version of the program has the same names
-	if name == indexPage && mayHoldToken(r) {
-		file = s.tokenPage
-		h.Set("Cache-Control", "no-store") // the next start has another token, and no cache shall hand this one on
+	if name == indexPage {
+		// With the token and without it, the page has one address: no cache shall hand out one for the other.
+		h.Set("Cache-Control", "no-store")
+		if mayHoldToken(r) {
+			file = s.tokenPage
+		}
 	}
 	h.Set("Etag", file.etag)
 	h.Set("Content-Security-Policy", assets.ConsolePolicy)
+	h.Set("X-Frame-Options", "DENY") // as that policy says, for browsers that go by this
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	setPageHeaders(h)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file.body))
 }

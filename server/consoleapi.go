@@ -101,6 +101,21 @@ func (s *Server) consoleRoutes(table map[string]route) {
 	}
 }
 
+// sameOrigin lets only pages through that this very address serves. Other pages may be allowed to call models; what
+// this machine is like is not theirs to read.
+func (s *Server) sameOrigin(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		site := r.Header["Sec-Fetch-Site"]
+		fetched := len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none")
+		if !fetched || len(r.Header["Origin"]) > 0 { // a page that reads from its own origin sends none
+			writeError(w, r.URL.Path, http.StatusForbidden, "forbidden", "only the console and programs of this machine read this here")
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		next(w, r)
+	})
+}
+
 // notNil makes a list that JSON writes as [] and not as null.
 func notNil[T any](list []T) []T {
 	if list == nil {

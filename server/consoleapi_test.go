@@ -104,8 +104,12 @@ var consolePaths = []string{
 	"/console/capture/call_1", "/console/capture/call_1/cassette",
 }
 
+// openedInATab are the headers of a browser that opens a page in a tab.
+var openedInATab = []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
+
 func TestConsoleAnswers(t *testing.T) {
 	r, _ := withConsole(t)
+	token := []string{"X-Chatwright-Token", pageToken(t, r, "/console/", openedInATab...)}
 	for path, want := range map[string]string{
 		"/console/calls":                   `{"calls":[],"next":""}`,
 		"/console/models":                  `{"upstream":{"name":"secret-host","baseURL":"","reach":""},"models":[]}`,
@@ -116,24 +120,46 @@ func TestConsoleAnswers(t *testing.T) {
 		"/console/capture/call_1":          `{"request":"a secret question","answer":"a secret answer","requestTruncated":false,"answerTruncated":false}`,
 		"/console/capture/call_1/cassette": `{"cassette":1}`,
 	} {
-		got := ask(t, r, "GET", path, "")
+		got := ask(t, r, "GET", path, "", token...)
 		if got.Status != 200 || strings.TrimSpace(got.Body) != want {
 			t.Errorf("%s: got %d %s, want %s", path, got.Status, got.Body, want)
 		}
 		got.wantsHeader(t, "Cache-Control", "no-store")
 		got.wantsHeader(t, "Content-Type", jsonType)
-		if got := ask(t, r, "POST", path, "{}"); got.Status != 405 {
+		if got := ask(t, r, "POST", path, "{}", token...); got.Status != 405 {
 			t.Errorf("POST %s: got %d, want 405", path, got.Status)
 		}
 	}
-	ask(t, r, "GET", "/console/capture/call_1/cassette", "").wantsHeader(t, "Content-Disposition", `attachment; filename="call_1.json"`)
+	ask(t, r, "GET", "/console/capture/call_1/cassette", "", token...).wantsHeader(t, "Content-Disposition", `attachment; filename="call_1.json"`)
 	for _, path := range []string{"/console/capture/call_9", "/console/capture/call_9/cassette", "/console/capture/", "/console/capture/..%2f..%2fetc%2fpasswd"} {
-		if got := ask(t, r, "GET", path, ""); got.Status != 404 {
+		if got := ask(t, r, "GET", path, "", token...); got.Status != 404 {
 			t.Errorf("%s: got %d %s, want 404", path, got.Status, got.Body)
 		}
 	}
-	if got := ask(t, r, "GET", "/console/capture/call_2/cassette", ""); got.Status != 409 || !strings.Contains(got.Body, `"hint":"record it"`) {
+	if got := ask(t, r, "GET", "/console/capture/call_2/cassette", "", token...); got.Status != 409 || !strings.Contains(got.Body, `"hint":"record it"`) {
 		t.Errorf("a call that cannot be replayed: got %d %s", got.Status, got.Body)
+	}
+}
+
+// What was said is read by the console alone: not even by other pages of its origin, of which Studio is one.
+func TestWhatWasSaidWantsTheToken(t *testing.T) {
+	r, _ := withConsole(t)
+	token := pageToken(t, r, "/console/", openedInATab...)
+	for _, path := range []string{"/console/capture/call_1", "/console/capture/call_1/cassette", "/console/capture/call_2/cassette", "/console/capture/call_9", "/console/capture/"} {
+		for _, c := range []struct {
+			headers []string
+			want    string
+		}{
+			{nil, "came without its token"}, {[]string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"}, "came without its token"},
+			{[]string{"X-Chatwright-Token", ""}, `"hint":"open http://` + r.Addr + `/console/ in a tab`}, {openedInATab, "came without its token"},
+			{[]string{"X-Chatwright-Token", token[1:]}, "load the page again"}, {[]string{"Authorization", "Bearer " + token}, "came without its token"},
+			{[]string{"X-Chatwright-Token", token, "Origin", "https://chatwright.dev"}, "only the console"},
+		} {
+			got := ask(t, r, "GET", path, "", c.headers...)
+			if got.Status != 403 || !strings.Contains(got.Body, c.want) || strings.Contains(got.Body, "secret") || strings.Contains(got.Body, token) {
+				t.Errorf("%s %q: got %d %s, want 403 and %s", path, c.headers, got.Status, got.Body, c.want)
+			}
+		}
 	}
 }
 
@@ -155,53 +181,64 @@ func TestConsoleAnswersNoOtherOrigin(t *testing.T) {
 	}
 }
 
-func TestTokenIsInThePageForTheConsoleAlone(t *testing.T) {
+func TestTokenIsInThePageOfATabAlone(t *testing.T) {
 	r, _ := withConsole(t)
-	token := pageToken(t, r, "/console/")
+	token := pageToken(t, r, "/console/", openedInATab...)
 	if len(token) < 20 {
 		t.Fatalf("got token %q", token)
 	}
+	tab := func(site string, more ...string) []string {
+		return append([]string{"Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, more...)
+	}
 	for _, path := range []string{"/", "/console/", "/console/index.html"} {
-		for _, headers := range [][]string{
-			nil, {"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Site", "same-origin"},
-			{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, // a link, or Studio elsewhere
-		} {
+		for _, headers := range [][]string{tab("none"), tab("same-origin"), tab("cross-site")} { // a link to us, or Studio elsewhere
 			if got := pageToken(t, r, path, headers...); got != token {
 				t.Errorf("%s %q: got token %q, want %q", path, headers, got, token)
 			}
 		}
 		for _, headers := range [][]string{
+			nil, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate"},
+			{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"},
+			{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "same-origin", "Sec-Fetch-Dest", "document"},
+			{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "empty"}, // relayed by a service worker
+			{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
+			{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "object"},
+			tab("same-origin", "Sec-Fetch-Dest", "iframe"), tab("same-origin", "Sec-Fetch-Mode", "cors"),
 			{"Origin", "https://chatwright.dev", "Sec-Fetch-Site", "cross-site"}, {"Origin", "http://chatwright.localhost"},
 			{"Origin", "http://localhost:3000", "Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"}, {"Origin", "http://" + r.Addr},
 			{"Origin", "http://evil.test"}, {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"},
-			{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"},
-			{"Host", "rebind.test", "Sec-Fetch-Site", "same-origin"},
+			{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, tab("same-origin", "Host", "rebind.test"),
 		} {
 			if got := pageToken(t, r, path, headers...); got != "" {
 				t.Errorf("%s %q: the token was given away", path, headers)
 			}
 		}
 	}
-	// A tag that a foreign page has cannot make a cache hand out the page that holds the token, or the other way round.
-	page := ask(t, r, "GET", "/console/", "")
+	// A tag that another page has cannot make a cache hand out the page that holds the token, or the other way round.
+	page := ask(t, r, "GET", "/console/", "", openedInATab...)
 	page.wantsHeader(t, "Cache-Control", "no-store")
-	foreign := ask(t, r, "GET", "/console/", "", "Origin", "https://chatwright.dev", "If-None-Match", page.Header.Get("Etag"))
-	if foreign.Status != 200 || strings.Contains(foreign.Body, token) || foreign.Header.Get("Etag") == page.Header.Get("Etag") {
-		t.Errorf("got %d with ETag %s", foreign.Status, foreign.Header.Get("Etag"))
+	other := ask(t, r, "GET", "/console/", "", "Sec-Fetch-Site", "same-origin", "If-None-Match", page.Header.Get("Etag"))
+	if other.Status != 200 || strings.Contains(other.Body, token) || other.Header.Get("Etag") == page.Header.Get("Etag") {
+		t.Errorf("got %d with ETag %s", other.Status, other.Header.Get("Etag"))
 	}
-	other, _ := withConsole(t)
-	if again := pageToken(t, other, "/console/"); again == token {
+	other.wantsHeader(t, "Cache-Control", "no-store")
+}
+
+func TestTokenIsOfOneStart(t *testing.T) {
+	r, _ := withConsole(t)
+	again, _ := withConsole(t)
+	if pageToken(t, r, "/console/", openedInATab...) == pageToken(t, again, "/console/", openedInATab...) {
 		t.Error("two starts have the same token")
 	}
 	kept, _ := withConsole(t, func(c *server.Config) { c.Console.Token = "that-of-the-process" })
-	if got := pageToken(t, kept, "/console/"); got != "that-of-the-process" {
+	if got := pageToken(t, kept, "/console/", openedInATab...); got != "that-of-the-process" {
 		t.Errorf("got %q: a restart of the server would part pages from it", got)
 	}
 }
 
 func TestActionsWantTheTokenAndTheOwnOrigin(t *testing.T) {
 	r, d := withConsole(t)
-	token := pageToken(t, r, "/console/")
+	token := pageToken(t, r, "/console/", openedInATab...)
 	own := "http://" + r.Addr
 	const path, body = "/console/actions/look-again", "{}"
 	for _, headers := range [][]string{
@@ -231,7 +268,7 @@ func TestActionsWantTheTokenAndTheOwnOrigin(t *testing.T) {
 
 func TestActions(t *testing.T) {
 	r, d := withConsole(t)
-	token := pageToken(t, r, "/console/")
+	token := pageToken(t, r, "/console/", openedInATab...)
 	for _, c := range []struct {
 		action, body string
 		status       int
@@ -257,7 +294,7 @@ func TestActions(t *testing.T) {
 // security.md 5: no GET changes state.
 func TestNoGetActs(t *testing.T) {
 	r, d := withConsole(t)
-	token := pageToken(t, r, "/console/")
+	token := pageToken(t, r, "/console/", openedInATab...)
 	for _, action := range []string{"studio-update", "studio-cancel", "studio-rollback", "use-upstream", "look-again", "capture"} {
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE"} {
 			got := ask(t, r, method, "/console/actions/"+action+"?mode=disk&upstream=demo", "", "X-Chatwright-Token", token)
@@ -282,7 +319,7 @@ func TestConsoleElsewhere(t *testing.T) {
 	far, d := withConsole(t, func(c *server.Config) { c.RemoteToken = []byte(remote) })
 	for name, r := range map[string]*servertest.Running{"bare": bare, "remote": far} {
 		auth := []string{"Authorization", "Bearer " + remote}
-		if got := pageToken(t, r, "/console/", auth...); got != "" {
+		if got := pageToken(t, r, "/console/", append(auth, openedInATab...)...); got != "" {
 			t.Errorf("%s: the page holds a token", name)
 		}
 		ask(t, r, "GET", "/console/calls", "", auth...).wants(t, 200, `{"calls":[],"next":""}`+"\n")

@@ -29,8 +29,9 @@
 //
 // Every request passes the guard first (guard.go): it must name a host that is ours, come from an origin that is
 // allowed or from no page at all, and, when the listener is not loopback, carry the token. What stands below /console/
-// but /console/events answers pages of its own origin alone, and programs; an action wants a token besides, which is made
-// at each start of the process and stands in the page of the console (pagetoken.go).
+// but /console/events answers pages of its own origin alone, and programs. An action wants a token besides, and so does
+// what was said in calls and sessions: it is made at each start of the process, and stands in the page of the console where
+// that is opened in a tab (pagetoken.go).
 //
 // Start, Stop and the PID file functions run the companion as a detached process (daemon.go).
 //

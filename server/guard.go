@@ -18,6 +18,8 @@ import (
 //     browser; only the name that it asks for gives it away.
 //   - Origin: a page may send simple POSTs anywhere without asking; CORS only keeps the answer from it.
 //   - Sec-Fetch-*: images, scripts and forms of another site come without an Origin.
+//   - Service-Worker: a worker of Studio's would stand between the browser and every page here, the console too
+//     (pagetoken.go), and outlive the copy that it came with. No page of ours has one.
 //   - token: outside loopback there are other machines, which can say what they like in the headers above.
 //
 // Programs send none of these headers but Host, and pass.
@@ -97,6 +99,8 @@ func (g *guard) admits(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, r, http.StatusForbidden, "origin_not_allowed", "this origin is not allowed here: allow it with --allow-origin")
 	case len(origins) == 0 && !g.fetchedByUs(r):
 		refuse(w, r, http.StatusForbidden, "cross_site", "requests from pages of other sites are not allowed here")
+	case forServiceWorker(r):
+		refuse(w, r, http.StatusForbidden, "service_worker", "no service worker is allowed here: it would stand between the browser and the console")
 	case g.token != nil && r.URL.Path != "/health" && !g.authorized(r):
 		h.Set("WWW-Authenticate", `Basic realm="chatwright", charset="UTF-8"`)
 		refuse(w, r, http.StatusUnauthorized, "token_required", "a token is required: send it as Authorization: Bearer …, or as X-Chatwright-Token")
@@ -169,6 +173,12 @@ func (g *guard) fetchedByUs(r *http.Request) bool {
 		return true
 	}
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && g.isPage(r.URL.Path)
+}
+
+// forServiceWorker reports whether a browser fetches the code of a service worker. It has said so by the first header for
+// as long as there have been any.
+func forServiceWorker(r *http.Request) bool {
+	return len(r.Header["Service-Worker"]) > 0 || r.Header.Get("Sec-Fetch-Dest") == "serviceworker"
 }
 
 // authorized looks for the token where programs (Bearer, or a header of its own when Authorization is meant for the

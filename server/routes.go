@@ -42,6 +42,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = "/"
 	}
 	path := r.URL.Path
+	if isAPI(path) && becomesDocument(r) {
+		// What an upstream says may be markup. It is shown, but not as ours: it runs nothing, and reads no page of ours.
+		w.Header().Set("Content-Security-Policy", "sandbox")
+	}
 	if route, ok := s.routes[path]; ok {
 		if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {
 			methodNotAllowed(w, path, route.method)
@@ -56,7 +60,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case path == "/console":
 		s.redirectToConsole(w, r)
 	case strings.HasPrefix(path, capturePrefix) && s.page.Capture != nil:
-		s.sameOrigin(s.serveCaptured).ServeHTTP(w, r)
+		s.ownPage(s.serveCaptured).ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/console/"):
 		s.serveConsole(w, r, strings.TrimPrefix(path, "/console/"))
 	default:
@@ -68,6 +72,15 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 // a page with status 200.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/datastate/")
+}
+
+// becomesDocument reports whether a browser shows the answer as a page, in a tab or a frame.
+func becomesDocument(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Dest") {
+	case "document", "iframe", "frame", "embed", "object", "fencedframe":
+		return true
+	}
+	return false
 }
 
 // isPage reports whether path is a page that a person may come to by a link on another site.

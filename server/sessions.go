@@ -9,8 +9,8 @@ import (
 	"chatwright.dev/tray/server/protocol"
 )
 
-// Sessions lets the console show the live conversations with models. It reads; on this listener nothing of them can be
-// changed.
+// Sessions lets the console show the live conversations with models, to its own page alone. It reads; on this listener
+// nothing of them can be changed.
 type Sessions struct {
 	// List returns the live ones, newest first.
 	List func() []protocol.Session
@@ -23,23 +23,8 @@ func (s *Server) sessionRoutes(table map[string]route) {
 	if s.sessions == nil {
 		return
 	}
-	table["/console/api/sessions"] = route{http.MethodGet, s.sameOrigin(s.serveSessions)}
-	table["/console/api/sessions/events"] = route{http.MethodGet, s.sameOrigin(s.serveSessionEvents)}
-}
-
-// sameOrigin lets only pages through that this very address serves. Other pages may be allowed to call models; what was
-// said to them is not theirs to read.
-func (s *Server) sameOrigin(next http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		site := r.Header["Sec-Fetch-Site"]
-		fetched := len(site) == 0 || len(site) == 1 && (site[0] == "same-origin" || site[0] == "none")
-		if !fetched || len(r.Header["Origin"]) > 0 { // a page that reads from its own origin sends none
-			writeError(w, r.URL.Path, http.StatusForbidden, "forbidden", "only the console and programs of this machine read this here")
-			return
-		}
-		w.Header().Set("Cache-Control", "no-store")
-		next(w, r)
-	})
+	table["/console/api/sessions"] = route{http.MethodGet, s.ownPage(s.serveSessions)}
+	table["/console/api/sessions/events"] = route{http.MethodGet, s.ownPage(s.serveSessionEvents)}
 }
 
 func (s *Server) serveSessions(w http.ResponseWriter, _ *http.Request) {

@@ -56,20 +56,26 @@ func TestSessionsAreShownOnlyWhereTheUserWantsThem(t *testing.T) {
 
 func TestSessionsAreReadByTheConsoleAlone(t *testing.T) {
 	r := withSessions(t, true)
+	token := pageToken(t, r, "/console/", openedInATab...)
+	own := []string{"X-Chatwright-Token", token}
 	for _, c := range []struct {
 		method, path string
 		header       []string
 		status       int
 		want         string
 	}{
-		{"GET", "/console/api/sessions", []string{"Sec-Fetch-Site", "same-origin"}, 200, `"title":"a secret"`},
-		{"GET", "/console/api/sessions", nil, 200, `"title":"a secret"`}, // curl
-		{"HEAD", "/console/api/sessions", nil, 200, ""},
-		{"GET", "/console/api/sessions/events?id=01-secret", nil, 200, `{"events":[],"next":1}`},
-		{"GET", "/console/api/sessions/events?id=01-secret&from=42", nil, 200, `"next":42`},
-		{"GET", "/console/api/sessions/events?id=01-secret&from=x", nil, 400, "from"},
-		{"GET", "/console/api/sessions/events?id=..%2F..%2Fetc", nil, 404, "no such session"},
-		{"GET", "/console/api/sessions/events", nil, 404, "no such session"},
+		{"GET", "/console/api/sessions", append(own, "Sec-Fetch-Site", "same-origin"), 200, `"title":"a secret"`},
+		{"HEAD", "/console/api/sessions", own, 200, ""},
+		{"GET", "/console/api/sessions", nil, 403, "came without its token"},                                       // curl
+		{"GET", "/console/api/sessions", []string{"Sec-Fetch-Site", "same-origin"}, 403, "came without its token"}, // Studio
+		{"GET", "/console/api/sessions/events?id=01-secret", []string{"Sec-Fetch-Site", "same-origin"}, 403, "came without its token"},
+		{"GET", "/console/api/sessions", []string{"X-Chatwright-Token", token + "x"}, 403, "load the page again"},
+		{"GET", "/console/api/sessions", append(own, "Origin", "https://chatwright.dev"), 403, "only the console"},
+		{"GET", "/console/api/sessions/events?id=01-secret", own, 200, `{"events":[],"next":1}`},
+		{"GET", "/console/api/sessions/events?id=01-secret&from=42", own, 200, `"next":42`},
+		{"GET", "/console/api/sessions/events?id=01-secret&from=x", own, 400, "from"},
+		{"GET", "/console/api/sessions/events?id=..%2F..%2Fetc", own, 404, "no such session"},
+		{"GET", "/console/api/sessions/events", own, 404, "no such session"},
 		{"POST", "/console/api/sessions", nil, 405, ""},
 		{"DELETE", "/console/api/sessions", nil, 405, ""},
 		// Origins that may call models may not read what was said to them.

@@ -1,9 +1,9 @@
-// What the page asks of the companion: reading, and the few things that it may do. An action carries the token that
-// came with the page, which no foreign page can read.
+// What the page asks of the companion: reading, and the few things that it may do. It brings along the token that came
+// with the page, which no other page can read.
 
 import { texts } from './texts.js'
 
-const token = () => document.querySelector('meta[name="chatwright-token"]')?.content ?? ''
+const headers = { 'Content-Type': 'application/json', 'X-Chatwright-Token': document.querySelector('[name=chatwright-token]').content }
 
 // A Refusal says what a person should read, and what to do about it.
 export class Refusal extends Error {
@@ -30,17 +30,23 @@ export async function read(path, signal) {
 }
 
 export async function act(name, body = {}) {
-	await reach(`/console/actions/${name}`, {
-		method: 'POST',
-		headers: { 'Content-Type': 'application/json', 'X-Chatwright-Token': token() },
-		body: JSON.stringify(body),
-	})
+	await reach(`/console/actions/${name}`, { method: 'POST', body: JSON.stringify(body) })
+}
+
+// save downloads a file, which a link could not: it brings no token.
+export async function save(path) {
+	const answer = await reach(path, { method: 'GET' })
+	const link = document.createElement('a')
+	link.href = URL.createObjectURL(await answer.blob())
+	link.download = answer.headers.get('Content-Disposition').split('"')[1]
+	link.click()
+	setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
 async function reach(path, request) {
 	let answer
 	try {
-		answer = await fetch(path, request)
+		answer = await fetch(path, { ...request, headers })
 	} catch (error) {
 		if (error.name === 'AbortError') throw error
 		throw new Refusal(texts.noAnswer)

@@ -1,8 +1,8 @@
 // All that is known of one call and, where messages were being kept, what was said.
 
-import { read } from './actions.js'
+import { read, save } from './actions.js'
 import { copyButton } from './copy.js'
-import { byId, h, mark, setMark, setTitle, setValue } from './dom.js'
+import { byId, h, mark, setMark, setText, setTitle, setValue } from './dom.js'
 import { baseURL, bytes, duration, grouped, microseconds, parseTime, speed, wholeTime } from './format.js'
 import { callsTexts, captureTexts, curlOf, detailTexts, neverReached, texts, verdictUnknown, verdicts } from './texts.js'
 
@@ -66,10 +66,12 @@ export class Detail {
 			return
 		}
 		const windows = /Windows/.test(navigator.userAgent)
+		const trouble = h('span.error-text', { role: 'alert' })
+		const download = () => save(`${path}/cassette`).catch(({ text = texts.noAnswer }) => setText(trouble, text))
 		const curl = h('span.unseen#call-curl', { 'aria-hidden': 'true' }, curlOf(baseURL(this.#app.status.addr), content.request, windows))
 		box.replaceChildren(
 			said('request', captureTexts.request, content.request, content.requestTruncated), said('answer', captureTexts.answer, content.answer, content.answerTruncated),
-			h('div.bar', copyButton('call-curl', captureTexts.curl, captureTexts.curl), h('a', { href: `${path}/cassette`, download: '' }, captureTexts.cassette)), curl)
+			h('div.bar', copyButton('call-curl', captureTexts.curl, captureTexts.curl), h('button.wide', { onclick: download }, captureTexts.cassette), trouble), curl)
 	}
 }
 

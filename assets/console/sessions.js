@@ -53,8 +53,11 @@ export class Room {
 		try {
 			this.#showList((await read('/console/api/sessions'))?.sessions ?? [])
 			await this.#readOn()
-		} catch {
-			// that nobody answers is said above
+		} catch (refusal) {
+			if (refusal.status === 403) { // that nobody answers is said above
+				setText('none', refusal.text)
+				show('none', true)
+			}
 		}
 		this.#looking = false
 		clearTimeout(this.#timer)

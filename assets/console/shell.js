@@ -118,7 +118,7 @@ export class Capture {
 	#show() {
 		const { mode = 'off', kept = 0, bytes: used = 0, limitBytes = 0 } = this.state ?? {}
 		show('capturing', mode !== 'off')
-		if (mode !== 'off') setText('capturing-text', captureTexts.banner(mode, kept, bytes(used), bytes(limitBytes)))
+		if (mode !== 'off') setText('capturing-text', captureTexts.banner(mode, kept, bytes(used), bytes(limitBytes)) + (this.#error && ` (${this.#error})`))
 		this.#tell()
 	}
 }

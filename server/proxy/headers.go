@@ -64,8 +64,9 @@ func stays(name string) bool {
 		strings.HasPrefix(name, "Access-Control-Request-")
 }
 
-// cleanAnswer takes away from the header of an answer what would speak for us to a browser: cookies for our origin, and
-// leave for other pages to read it. Where we have set a header already, ours holds.
+// cleanAnswer takes away from the header of an answer what would speak for us to a browser: cookies for our origin, leave
+// for other pages to read it, and what says how pages and workers of our origin are kept apart, or that all that they
+// stored shall go. Where we have set a header already, ours holds.
 func (c *call) cleanAnswer(h http.Header) {
 	dropUpstreamOnly(h)
 	for _, own := range c.own {
@@ -85,5 +86,9 @@ func dropUpstreamOnly(h http.Header) {
 }
 
 func upstreamOnly(name string) bool {
-	return name == "Set-Cookie" || name == "Set-Cookie2" || strings.HasPrefix(name, "Access-Control-")
+	switch name {
+	case "Set-Cookie", "Set-Cookie2", "Service-Worker-Allowed", "Clear-Site-Data", "Origin-Agent-Cluster":
+		return true
+	}
+	return strings.HasPrefix(name, "Access-Control-") || strings.HasPrefix(name, "Cross-Origin-")
 }
