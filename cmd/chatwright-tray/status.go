@@ -108,6 +108,7 @@ func statusTable(s protocol.Status) string {
 	if s.Recording != "" {
 		row("Recording", "calls, with what they say, in "+s.Recording)
 	}
+	row("Messages", messagesText(s))
 	row("Studio", studioText(s.UI))
 	m := s.Metrics
 	row("Calls", fmt.Sprintf("%d · %d in flight · %s", m.Calls, m.InFlight, tray.Plural(m.Errors, "error")))
@@ -191,6 +192,19 @@ func studioText(ui protocol.UI) string {
 		return "from a folder"
 	}
 	return "no copy here; the console is at / (--ui keeps a copy)"
+}
+
+// messagesText is there while what is said in calls is kept, as in the menu.
+func messagesText(s protocol.Status) string {
+	switch {
+	case s.Phase == protocol.PhaseExternal:
+		return "" // no call passes here
+	case s.Capture == protocol.CaptureMemory:
+		return "kept in memory, for the console to show"
+	case s.Capture == protocol.CaptureDisk:
+		return "kept on disk, for the console to show"
+	}
+	return ""
 }
 
 func latencyText(m protocol.Metrics) string {

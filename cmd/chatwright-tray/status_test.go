@@ -68,3 +68,21 @@ Process   pid 812 · version 0.1.0 · since 30 Nov 14:02
 		t.Errorf("got\n%s\nwant a line %q", got, want)
 	}
 }
+
+// Nobody forgets that what is said in calls is kept.
+func TestStatusSaysThatMessagesAreKept(t *testing.T) {
+	for _, c := range []struct {
+		phase protocol.Phase
+		mode  protocol.CaptureMode
+		want  string
+	}{
+		{protocol.PhaseRunning, protocol.CaptureMemory, "Messages  kept in memory, for the console to show\n"},
+		{protocol.PhaseRunning, protocol.CaptureDisk, "Messages  kept on disk, for the console to show\n"},
+		{protocol.PhaseRunning, protocol.CaptureOff, ""}, {protocol.PhaseRunning, "", ""}, {protocol.PhaseExternal, protocol.CaptureDisk, ""},
+	} {
+		got := statusTable(protocol.Status{Phase: c.phase, Capture: c.mode})
+		if strings.Contains(got, "Messages") != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %q: got\n%s\nwant a line %q", c.phase, c.mode, got, c.want)
+		}
+	}
+}
