@@ -191,7 +191,7 @@ func showsWhatWasKept(t *testing.T, c *companion, p *tab) {
 	// Chromium writes no file here; what it would write is the same.
 	evaluate[bool](p, `(HTMLAnchorElement.prototype.click = function () { window.saved = this },
 		URL.createObjectURL = (blob) => { blob.text().then((text) => window.content = text); return '#blob' }, true)`)
-	p.click("#call-content .bar:last-of-type button:nth-of-type(2)")
+	p.click("#call-content > .bar button:nth-of-type(2)")
 	p.waitFor(`window.saved?.download === 'call-2.json' && saved.hash === '#blob' && window.content === '{"cassette":1}'`)
 	// The command is right when a shell that gets it as it is makes the very same request.
 	command := evaluate[string](p, `document.querySelector('#call-curl').textContent`)

@@ -41,12 +41,13 @@ export class Detail {
 	captured() {
 		const call = this.#call
 		const box = byId('call-content')
-		if (!call || !box || this.#asked === call.id) return
+		if (!call || !box) return
 		const { mode = 'off', kept = 0 } = this.#app.capture.state ?? {}
-		if (mode === 'off' && kept === 0) {
-			box.replaceChildren(h('p.muted', captureTexts.notKept))
-			return
+		if (kept === 0) { // or no longer
+			this.#asked = ''
+			box.replaceChildren(h('p.muted', mode === 'off' ? captureTexts.notKept : captureTexts.notOfThis))
 		}
+		if (kept === 0 || this.#asked === call.id) return
 		this.#asked = call.id
 		this.#content(call, box)
 	}
@@ -57,10 +58,13 @@ export class Detail {
 		try {
 			content = await read(path)
 		} catch (error) {
-			box.replaceChildren(h('p.muted', error.text))
+			content = error
+		}
+		if (this.#call !== call || !this.#asked) return // another was picked meanwhile, or all was forgotten
+		if (content instanceof Error) {
+			box.replaceChildren(h('p.muted', content.text))
 			return
 		}
-		if (this.#call !== call) return // another was picked meanwhile
 		if (!content) {
 			box.replaceChildren(h('p.muted', captureTexts.notOfThis))
 			return
