@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -9,27 +10,36 @@ import (
 	"chatwright.dev/tray/server/protocol"
 )
 
-// The program as it is shipped looks on the real ports, so the test has a model server on one, where it is free.
-func TestTheProgramFindsAnOllama(t *testing.T) {
+// fakeOllama is a model server on the real port of Ollama, where the program as it is shipped looks; the test is skipped
+// where that is taken. It ends with the test.
+func fakeOllama(t *testing.T, answer string) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:11434")
 	if err != nil {
 		t.Skipf("the port of Ollama is taken on this machine, so nothing can stand for it: %v", err)
 	}
 	answers := map[string]string{
 		"/api/version": `{"version":"0.12.3"}`, "/api/tags": `{"models":[{"name":"m","size":1}]}`, "/v1/models": `{"data":[{"id":"m"}]}`,
-		"/v1/chat/completions": `{"choices":[{"message":{"content":"by the fake"}}]}`,
+		"/v1/chat/completions": answer,
 	}
 	model := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if text, ok := answers[r.URL.Path]; ok {
-			_, _ = w.Write([]byte(text))
+		text, ok := answers[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
 			return
 		}
-		http.NotFound(w, r)
+		if strings.HasPrefix(text, "data: ") {
+			w.Header().Set("Content-Type", "text/event-stream")
+		}
+		_, _ = io.WriteString(w, text)
 	})}
 	served := make(chan error, 1)
 	go func() { served <- model.Serve(ln) }()
 	t.Cleanup(func() { _ = model.Close(); <-served })
+}
 
+func TestTheProgramFindsAnOllama(t *testing.T) {
+	fakeOllama(t, `{"choices":[{"message":{"content":"by the fake"}}]}`)
 	c := newUser(t, "CHATWRIGHT_SERVER_UPSTREAM=").launch("--headless")
 	c.awaitStatus("Ollama", func(s protocol.Status) bool {
 		return s.Upstream.Name == "Ollama" && s.Upstream.Reach == protocol.ReachOK

@@ -37,6 +37,8 @@ type Scenario struct {
 	// Next is received from before each piece but the first. Nil: they follow at once.
 	Next <-chan struct{}
 	End  End
+	// Models is what a list of models is answered with, at once. Empty: it is answered as everything else.
+	Models string
 }
 
 // End says how an answer ends.
@@ -141,6 +143,9 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 	close(p.woken)
 	p.woken = make(chan struct{})
 	p.mu.Unlock()
+	if r.Method == http.MethodGet && scenario.Models != "" {
+		scenario = Scenario{Body: scenario.Models}
+	}
 	if scenario.Before != nil && !p.wait(ctx, scenario.Before) {
 		return
 	}

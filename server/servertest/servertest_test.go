@@ -158,3 +158,16 @@ func TestAnswerIsAStreamOfItsText(t *testing.T) {
 		t.Errorf("got %q, %q, %q last", text, reason, pieces[len(pieces)-1])
 	}
 }
+
+func TestModelsAreListedAtOnceInAnyScenario(t *testing.T) {
+	p := servertest.NewProvider(t, map[string]servertest.Scenario{"held": {Before: make(chan struct{}), Models: `{"data":[{"id":"m"}]}`}})
+	resp, err := http.Get(p.BaseURL("held") + "/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || string(body) != `{"data":[{"id":"m"}]}` {
+		t.Errorf("got %q, %v", body, err)
+	}
+}
