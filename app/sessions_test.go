@@ -187,10 +187,10 @@ func TestConsoleReadsLiveSessionsWhereItMay(t *testing.T) {
 	if got := p.get("/console/api/sessions"); !strings.Contains(got, `"id":"`+id+`"`) {
 		t.Errorf("list: got %s", got)
 	}
-	if got := p.get("/console/api/sessions/events?id="+id); !strings.Contains(got, `"type":"turn.started"`) || !strings.Contains(got, `"text":"hello"`) {
+	if got := p.get("/console/api/sessions/events?id=" + id); !strings.Contains(got, `"type":"turn.started"`) || !strings.Contains(got, `"text":"hello"`) {
 		t.Errorf("events: got %s", got)
 	}
-	if got := p.get("/console/api/sessions/events?id="+id+"&from=2"); strings.Contains(got, `"seq":1,`) || !strings.Contains(got, `"seq":2,`) {
+	if got := p.get("/console/api/sessions/events?id=" + id + "&from=2"); strings.Contains(got, `"seq":1,`) || !strings.Contains(got, `"seq":2,`) {
 		t.Errorf("events from 2: got %s", got)
 	}
 	if got := l.read("/console/events", ""); !strings.Contains(got, `"sessions":{"live":`) {
@@ -199,7 +199,7 @@ func TestConsoleReadsLiveSessionsWhereItMay(t *testing.T) {
 	if err := l.client().DeleteSession(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.get("/console/api/sessions/events?id="+id); !strings.Contains(got, "no such session") {
+	if got := p.get("/console/api/sessions/events?id=" + id); !strings.Contains(got, "no such session") {
 		t.Errorf("a session that has ended: got %s", got)
 	}
 }

@@ -185,7 +185,7 @@ func keepsReadsAndDownloads(t *testing.T, p *consolePage) {
 func (p *consolePage) download(t *testing.T) {
 	folder := t.TempDir()
 	p.run(
-		browsertest.Command(browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: folder}),
+		browsertest.Command(browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: folder}), //nolint:misspell // the name of the protocol
 		chromedp.Click("#call-content > .bar button:nth-of-type(2)"),
 	)
 	id := inTab[string](p.watchedTab, `decodeURIComponent(location.hash.split('/').pop())`)
@@ -257,7 +257,7 @@ func forgetsAndStops(t *testing.T, p *consolePage) {
 	}
 }
 
-func findsAndUses(t *testing.T, p *consolePage) {
+func findsAndUses(_ *testing.T, p *consolePage) {
 	p.enter("overview")
 	p.waitFor(`document.querySelectorAll('#upstreams-list li').length === 2`) // the one in use, and the demo
 	fakeOllama(p.test, servertest.Said("by ")+servertest.Said("the fake")+servertest.Finished("stop")+servertest.Done)
@@ -298,7 +298,7 @@ func hasTheDoctorLook(t *testing.T, p *consolePage) {
 			t.Errorf("the checks lack %q:\n%s", want, all)
 		}
 	}
-	if fine := inTab[int](p.watchedTab, `[...document.querySelectorAll('#doctor-checks li')].filter((row) => row.querySelector('.state').innerText.trim() === 'ok' && row.querySelector('button')).length`); fine != 0 {
+	if fine := inTab[int](p.watchedTab, `[...document.querySelectorAll('#doctor-checks li')].filter((row) => row.querySelector('.state').innerText.trim() === 'fine' && row.querySelector('button')).length`); fine != 0 {
 		t.Errorf("%d checks that are fine have something to copy:\n%s", fine, all)
 	}
 	p.photograph("console doctor")
