@@ -102,8 +102,8 @@ type app struct {
 	board      board
 	status     *watch.Value[protocol.Status]
 	scout      *scout
-	models     *modelist                                // nil: nobody looks at a menu
-	through    func(*upstream.Target) http.RoundTripper // records calls; nil: nothing does
+	models     *modelist                                                   // nil: nobody looks at a menu
+	through    func(*upstream.Target, http.RoundTripper) http.RoundTripper // records calls; nil: nothing does
 	supervisor *supervisor
 	control    *control.Server
 	publisher  *publisher

@@ -35,7 +35,9 @@ func newReplay(now settings.Settings) (*upstream.Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", now.Source("replay"), err)
 	}
-	return upstream.NewHandler("Replay of "+filepath.Base(now.Replay), replayWord, player), nil
+	target := upstream.NewHandler("Replay of "+filepath.Base(now.Replay), replayWord, player)
+	target.Verbatim = true
+	return target, nil
 }
 
 // replaying is the recordings as the one upstream that there is.
@@ -45,7 +47,7 @@ func (c *choice) replaying() candidate {
 
 // newRecorder returns what every call to an upstream passes through that is recorded; nil when the settings want none.
 // What cannot be written costs no call anything, and is said.
-func newRecorder(now settings.Settings, b board, log *slog.Logger) (func(*upstream.Target) http.RoundTripper, error) {
+func newRecorder(now settings.Settings, b board, log *slog.Logger) (func(*upstream.Target, http.RoundTripper) http.RoundTripper, error) {
 	if now.Record == "" {
 		return nil, nil
 	}
@@ -61,7 +63,9 @@ func newRecorder(now settings.Settings, b board, log *slog.Logger) (func(*upstre
 		b.notify(protocol.Notice{Cause: causeRecording, Text: "A call was not recorded: " + err.Error(), Since: time.Now(),
 			Hint: "The call itself was answered. Make room in " + strconv.Quote(now.Record) + ", and repeat it."})
 	}
-	return func(t *upstream.Target) http.RoundTripper { return recorder.Wrap(t.BaseURL.Path, t.Transport) }, nil
+	return func(t *upstream.Target, next http.RoundTripper) http.RoundTripper {
+		return recorder.Wrap(t.BaseURL.Path, next)
+	}, nil
 }
 
 // baseOf is the name of a folder, which tells less of a machine than its path.

@@ -66,8 +66,9 @@ type Config struct {
 	Metrics *metrics.Store
 	// Record is told of each call that ended, once Metrics knows of it. It must not block. Nil: nobody is.
 	Record func(protocol.Call)
-	// Through is what carries calls to an upstream, such as what records them. Nil: the upstream's own transport.
-	Through func(*upstream.Target) http.RoundTripper
+	// Through may stand between callers and upstreams, for every call, such as what records them: see proxy.Config. Nil:
+	// nothing does.
+	Through func(target *upstream.Target, next http.RoundTripper) http.RoundTripper
 	// Status is what /console/events shows. Nil: composed here from what the server itself knows.
 	Status *watch.Value[protocol.Status]
 	// Sessions is what the console shows of conversations with models, to pages of this address alone. Nil: nothing, as
@@ -76,7 +77,7 @@ type Config struct {
 	// Console is what the console shows and does besides. Nil: it shows what the server knows, and does nothing; so on
 	// every listener outside loopback.
 	Console *Console
-	// Tap may stand between the proxy and the transport of the upstream, for one call: see proxy.Config. Nil: nobody does.
+	// Tap may stand before Through, for one chat call: see proxy.Config. Nil: nothing does.
 	Tap func(id string, target *upstream.Target, next http.RoundTripper) http.RoundTripper
 	// UI is what "/" serves, and can be switched. Nil: UIDir for good.
 	UI *UISource

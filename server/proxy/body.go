@@ -72,9 +72,9 @@ func (b *requestBody) kept() []byte {
 	return b.head
 }
 
-// reader returns what goes up: the head and, if that is not all, the rest as rest gives it.
+// reader returns what the caller said: the head and, if that is not all, the rest as rest gives it.
 func (b *requestBody) reader(rest io.ReadCloser) io.ReadCloser {
-	head := bytes.NewReader(b.kept())
+	head := bytes.NewReader(b.head)
 	if b.whole {
 		return io.NopCloser(head) // the transport knows what is in memory, and sends it in one piece
 	}

@@ -97,12 +97,16 @@ func (c *call) passed() {
 }
 
 func (c *call) prepare(timeout time.Duration) (*httputil.ReverseProxy, *http.Request) {
-	c.repeat.next, c.repeat.began = c.proxy.cfg.Through(c.target), c.start
+	c.repeat.next, c.repeat.began = c.target.Transport, c.start
+	var transport http.RoundTripper = c
+	if through := c.proxy.cfg.Through; through != nil {
+		transport = through(c.target, transport)
+	}
 	if c.request != nil {
 		c.streamed = c.body.streamed()
 		c.repeat.body, c.repeat.began = &c.body, c.body.read
 		if tap := c.proxy.cfg.Tap; tap != nil {
-			c.repeat.next = tap(c.id, c.target, c.repeat.next)
+			transport = tap(c.id, c.target, transport)
 		}
 	}
 	up := c.in
@@ -111,8 +115,8 @@ func (c *call) prepare(timeout time.Duration) (*httputil.ReverseProxy, *http.Req
 	}
 	return &httputil.ReverseProxy{
 		Rewrite:        c.rewrite,
-		Transport:      &c.repeat,
-		ModifyResponse: c.answer,
+		Transport:      transport,
+		ModifyResponse: c.begun,
 		ErrorHandler:   func(_ http.ResponseWriter, _ *http.Request, err error) { c.fail(err) },
 		BufferPool:     &c.answerBody,
 		ErrorLog:       c.proxy.silent,
@@ -134,6 +138,42 @@ func (c *call) bound(timeout time.Duration) context.Context {
 		cancel()
 	}
 	return ctx
+}
+
+// RoundTrip sends the call up, and makes of the answer what the caller gets. Whoever listens stands before it, and so hears
+// the call as the caller does.
+func (c *call) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = c.repeat.watch(r)
+	up := r
+	if c.body.asks != nil {
+		var err error
+		if up, err = c.asking(r); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := c.repeat.send(up)
+	if err == nil && c.body.asks != nil {
+		if plain := c.unask(r, answer); plain != nil {
+			c.repeat.startAgain()
+			answer, err = c.repeat.send(plain)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.answer(answer); err != nil {
+		_ = answer.Body.Close()
+		return nil, err
+	}
+	return answer, nil
+}
+
+// begun waits for the first bytes of an answer that is not a stream.
+func (c *call) begun(*http.Response) error {
+	if c.streamed {
+		return nil
+	}
+	return c.answerBody.peek()
 }
 
 // answer looks at the header of an answer, and sees to it that its body is read on the way.
@@ -182,9 +222,6 @@ func (c *call) answer(answer *http.Response) error {
 	answer.Body = &c.answerBody
 	if c.body.asks != nil && !c.proxy.cfg.KeepUsage {
 		withoutUsage(answer, format)
-	}
-	if !c.streamed {
-		return c.answerBody.peek()
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+
+	"chatwright.dev/tray/server/internal/coding"
 )
 
 // rewrite makes the request that goes up. ReverseProxy has taken away the hop-by-hop headers and those that Connection
@@ -21,8 +23,7 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	}
 	if c.target.APIKey != "" && h.Get("Authorization") == "" {
 		h.Set("Authorization", "Bearer "+c.target.APIKey)
-		// In a compressed answer maskKey would see nothing, and who says nothing accepts any coding.
-		h.Set("Accept-Encoding", "identity")
+		h.Set("Accept-Encoding", coding.None) // in a compressed answer maskKey would see nothing
 		c.keyed = true
 	}
 	if c.request == nil {
@@ -34,16 +35,13 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 		h.Set("Content-Type", "application/json")
 	}
 	if out.Body == nil || c.body.whole {
-		out.ContentLength = int64(len(c.body.kept()))
+		out.ContentLength = int64(len(c.body.head))
 		out.TransferEncoding, out.Trailer = nil, nil
 	}
 	if out.ContentLength == 0 {
 		out.Body = nil
 	} else {
 		out.Body = c.body.reader(out.Body)
-	}
-	if c.body.asks != nil && !c.keyed {
-		h.Del("Accept-Encoding") // who accepts a coding accepts none as well; see askForUsage
 	}
 }
 

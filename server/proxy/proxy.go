@@ -28,10 +28,11 @@ type Config struct {
 	Timeout time.Duration           // bounds calls that are not streamed; 0: nothing does
 	Log     *slog.Logger            // nil: silent
 
-	// Through is what carries a call to a target, such as what records it. Nil: the target's own transport.
-	Through func(*upstream.Target) http.RoundTripper
-	// Tap returns what a chat call goes through instead of the transport of its target, or that very transport, next. It
-	// is asked once for each call, by its id. Nil: nothing stands between.
+	// Through returns what every call goes through before next, which sends it up, such as what records it. It sees the
+	// call as the caller made it, and the answer as the caller gets it. Nil: nothing stands between.
+	Through func(target *upstream.Target, next http.RoundTripper) http.RoundTripper
+	// Tap returns the same for a chat call, before Through, or that very next. It is asked once for each call, by its id.
+	// Nil: nothing stands between.
 	Tap func(id string, target *upstream.Target, next http.RoundTripper) http.RoundTripper
 
 	// MeterUsage asks for the usage of streams whose callers did not, and keeps the answer to that from them: see
@@ -64,9 +65,6 @@ func New(cfg Config) *Proxy {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Through == nil {
-		cfg.Through = func(t *upstream.Target) http.RoundTripper { return t.Transport }
 	}
 	return &Proxy{cfg: cfg, reader: meter.NewReader(), buffers: newBuffers(), silent: log.New(io.Discard, "", 0)}
 }

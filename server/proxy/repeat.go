@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// repeater is the transport of one call. It sends the call a second time when the first went into a connection that the
+// repeater sends one call. It sends the call a second time when the first went into a connection that the
 // upstream was just closing: one that had been used before, with not a byte of an answer. net/http does that by itself
 // only for methods without effect, and then as often as it finds stale connections.
 type repeater struct {
-	next  http.RoundTripper
-	body  *requestBody                                      // nil: the call has none
-	unask func(*http.Request, *http.Response) *http.Request // the call in other words, if the answer asks for them; nil: none do
+	next http.RoundTripper
+	body *requestBody // nil: the call has none
 
 	mu       sync.Mutex
 	began    time.Time // the call was ready to go up
@@ -27,16 +26,9 @@ type repeater struct {
 	waited   time.Duration
 }
 
-// RoundTrip sends the call.
-func (t *repeater) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = t.watch(r)
-	answer, err := t.send(r)
-	if err == nil && t.unask != nil {
-		if other := t.unask(r, answer); other != nil {
-			t.startAgain()
-			answer, err = t.send(other)
-		}
-	}
+// send sends the call, which watch has seen to.
+func (t *repeater) send(r *http.Request) (*http.Response, error) {
+	answer, err := t.sendTwice(r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.answered.IsZero() { // there was none, or it is the demo's, which has no connection
@@ -46,8 +38,8 @@ func (t *repeater) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// send sends the call, once more if need be.
-func (t *repeater) send(r *http.Request) (*http.Response, error) {
+// sendTwice sends the call, the second time if need be.
+func (t *repeater) sendTwice(r *http.Request) (*http.Response, error) {
 	answer, err := t.next.RoundTrip(r)
 	if err != nil && t.stale(r.Context(), err) {
 		// The other idle connections are as old as this one was.
@@ -68,11 +60,7 @@ func (t *repeater) startAgain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	since := t.answered
-	if since.IsZero() { // the demo's
-		since = later(t.began, t.wrote)
-	}
-	t.waited += now.Sub(since)
+	t.waited += now.Sub(t.answered)
 	t.began, t.wrote, t.answered = now, time.Time{}, time.Time{}
 }
 

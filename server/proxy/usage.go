@@ -5,9 +5,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 
+	"chatwright.dev/tray/server/internal/coding"
 	"chatwright.dev/tray/server/proxy/internal/meter"
 	"chatwright.dev/tray/server/proxy/internal/usage"
 )
@@ -20,8 +20,11 @@ import (
 // Only a body that is held whole is touched, as usage.Ask says. The caller's Accept-Encoding does not go up with it:
 // nearly every client sends one, so leaving those alone would leave all alone, and a chunk cannot be taken out of a
 // compressed stream without packing it anew. A server that compresses all the same is passed on as it is.
+//
+// All of this is between the proxy and the upstream: whoever listens to the call hears the caller's own request, and the
+// answer as the caller gets it. A target that knows calls by their bytes is not asked.
 func (c *call) askForUsage() {
-	if !c.body.whole || len(c.body.head) > keepBody || !c.body.streamed() || c.proxy.refusal.has(c.target.BaseURL.String()) {
+	if c.target.Verbatim || !c.body.whole || len(c.body.head) > keepBody || !c.body.streamed() || c.proxy.refusal.has(c.target.BaseURL.String()) {
 		return
 	}
 	for _, digest := range []string{"Content-Digest", "Repr-Digest", "Digest", "Content-Md5"} {
@@ -31,22 +34,33 @@ func (c *call) askForUsage() {
 	}
 	if asks, ok := usage.Ask(c.body.head); ok {
 		c.body.asks = asks
-		c.repeat.unask = c.unask
 	}
+}
+
+// asking returns the call with the question in it. What the caller said is read all the same, for whoever listens to
+// that.
+func (c *call) asking(r *http.Request) (*http.Request, error) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil { // it is in memory
+		return nil, err
+	}
+	up := r.Clone(r.Context())
+	up.Header.Set("Accept-Encoding", coding.None)
+	up.Body, up.ContentLength = io.NopCloser(bytes.NewReader(c.body.asks)), int64(len(c.body.asks))
+	return up, nil
 }
 
 // maxRefusal is how much is read of an error to see whether it is about the option.
 const maxRefusal = 64 << 10
 
-// unask returns the call as the caller made it, when the answer refuses the option. Any other answer is as if it had not
-// been read.
+// unask returns the call r as the caller made it, when the answer refuses the option. Any other answer is as if it had
+// not been read.
 func (c *call) unask(r *http.Request, answer *http.Response) *http.Request {
 	if !isRefusal(answer) {
 		return nil
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 	// What cannot be read may be a refusal. It is not for the caller to bear.
-	coded := answer.Header.Get("Content-Encoding") != ""
+	coded := coding.Of(answer.Header) != ""
 	if err != nil || !coded && !bytes.Contains(text, []byte("stream_options")) && !bytes.Contains(text, []byte("include_usage")) {
 		answer.Body = struct {
 			io.Reader
@@ -56,13 +70,9 @@ func (c *call) unask(r *http.Request, answer *http.Response) *http.Request {
 	}
 	_ = answer.Body.Close()
 	c.body.asks, c.refused = nil, true
-	again := r.Clone(r.Context())
-	again.ContentLength = int64(len(c.body.head))
+	again := *r
 	again.Body = c.body.reader(nil)
-	if accepted, ok := c.in.Header["Accept-Encoding"]; ok && !c.keyed {
-		again.Header["Accept-Encoding"] = accepted
-	}
-	return again
+	return &again
 }
 
 // isRefusal says whether an answer may refuse the option.
@@ -81,8 +91,7 @@ func (c *call) learn(answer *http.Response) {
 
 // withoutUsage takes the chunk that was asked for out of an event stream.
 func withoutUsage(answer *http.Response, format meter.Format) {
-	coding := strings.TrimSpace(answer.Header.Get("Content-Encoding"))
-	if format != meter.EventStream || coding != "" && !strings.EqualFold(coding, "identity") {
+	if format != meter.EventStream || coding.Of(answer.Header) != "" {
 		return
 	}
 	answer.Body = usage.NewReader(answer.Body)

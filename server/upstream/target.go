@@ -27,6 +27,7 @@ type Target struct {
 	Demo      bool              // the built-in model: BaseURL is a name only
 	Transport http.RoundTripper // its own, so that pools of idle connections are not shared
 	APIKey    string            // sent as a bearer token when the caller sent no Authorization; "" for none
+	Verbatim  bool              // it knows calls by their bytes: nothing of ours is added to them
 
 	inside string // of one that is no server: what it is where a base URL is shown; "" for a server
 }
