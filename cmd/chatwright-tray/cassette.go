@@ -80,19 +80,22 @@ type tapeSummary struct {
 	Hash      string `json:"hash"`
 	Method    string `json:"method"`
 	Path      string `json:"path"`
+	Query     string `json:"query,omitempty"`
 	Model     string `json:"model"`
 	Status    int    `json:"status"`
 	Chunks    int    `json:"chunks"`
 	Bytes     int    `json:"bytes"`
 	TookMs    int64  `json:"tookMs"`
 	Truncated bool   `json:"truncated,omitempty"`
+
+	target string // path and query
 }
 
 func summaryOf(n cassette.Named) tapeSummary {
 	req, a := n.Tape.Request, n.Tape.Answer
 	return tapeSummary{
-		File: n.Name, Hash: req.Hash, Method: req.Method, Path: req.Path, Model: req.Model(), Status: a.Status,
-		Chunks: len(a.Chunks), Bytes: len(a.Bytes()), TookMs: a.Duration().Milliseconds(), Truncated: a.Truncated,
+		File: n.Name, Hash: req.Hash, Method: req.Method, Path: req.Path, Query: req.Query, Model: req.Model(), Status: a.Status,
+		Chunks: len(a.Chunks), Bytes: len(a.Bytes()), TookMs: a.Duration().Milliseconds(), Truncated: a.Truncated, target: req.Target(),
 	}
 }
 
@@ -135,7 +138,7 @@ func tapeTable(list []tapeSummary) string {
 	}
 	row("FILE", "MODEL", "STATUS", "CHUNKS", "TOOK", "REQUEST")
 	for _, s := range list {
-		request := s.Method + " " + s.Path
+		request := s.Method + " " + s.target
 		if s.Truncated {
 			request += " · broke off"
 		}
@@ -174,7 +177,7 @@ func (c *cli) cassetteShowCommand() *cobra.Command {
 func tapeText(n cassette.Named) string {
 	req, a := n.Tape.Request, n.Tape.Answer
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s %s\n%s\n\n", printable(n.Name), printable(req.Method), printable(req.Path), printable(req.Hash))
+	fmt.Fprintf(&b, "%s\n%s %s\n%s\n\n", printable(n.Name), printable(req.Method), printable(req.Target()), printable(req.Hash))
 	body := []byte(req.BodyText)
 	switch {
 	case req.Body != nil:
@@ -189,6 +192,9 @@ func tapeText(n cassette.Named) string {
 	fmt.Fprintf(&b, "\n── %s", statusText(a.Status))
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		fmt.Fprintf(&b, " · %s: %s", printable(name), printable(a.Headers[name]))
+	}
+	if a.Encoding != "" {
+		b.WriteString(" · it came as " + printable(a.Encoding))
 	}
 	b.WriteString("\n")
 	var at time.Duration

@@ -22,18 +22,30 @@
 //	  }
 //	}
 //
-// The path is the one below the upstream's base URL. The hash is the SHA-256 of method, path and body, with a line break
-// between them; a body in JSON is hashed, and written, with its members in order and without spaces, so that two
+// The request is the caller's own, and the answer is the one that the caller got: with or without --meter-usage, the same
+// call makes the same recording, and is answered by it.
+//
+// The path is the one below the upstream's base URL. Where there is a query, it stands beside it as "query", its
+// parameters in order. The hash is the SHA-256 of method, path (with "?" and the query, if any) and body, with a line
+// break between them; a body in JSON is hashed, and written, with its members in order and without spaces, so that two
 // programs that say the same in other spacing match. What is no JSON stands as bodyText, or as bodyBase64 when it is no
 // text. A chunk holds the bytes that came at once, as text or as base64, and how many milliseconds after the one before;
 // the first counts from the request. An answer that broke off has "truncated": true and is broken off again.
 //
-// The name of a file is the beginning of the hash and a number: the same request asked again gets the next.
+// While calls are recorded, answers are asked for as they are, not compressed. A server that compresses all the same is
+// recorded unpacked, with the coding as "encoding", and is replayed unpacked, which every caller can read. What cannot be
+// unpacked is kept as the bytes that came, with its Content-Encoding among the headers, and is replayed so.
+//
+// The name of a file is the beginning of the hash and a number. The same request asked again gets the next number, in the
+// order in which the answers ended; a replay gives them in that order, and then the last one for good.
 //
 // # Secrets
 //
-// Of a request no header is kept, of an answer only those that tell of its content. A key that the caller sent, wherever
-// it appears, and members of a body that are named like a secret are written as «redacted».
+// Of a request no header is kept, of an answer only those that tell of its content. Members of a body that are named like
+// a secret are written as «redacted», and so is a key that the caller sent, wherever it appears: as it is, as JSON, a URL
+// or HTML writes it, and spread over the chunks or events of a stream. Where it is spread, it is redacted in the first of
+// them and gone from the others. Keys in a query are left out, and are no part of the hash. In what cannot be unpacked
+// nothing can be found.
 package cassette
 
 import (
@@ -61,8 +73,9 @@ type Tape struct {
 // Request is what was asked. At most one of its bodies is set.
 type Request struct {
 	Method     string          `json:"method"`
-	Path       string          `json:"path"` // below the upstream's base URL
-	Hash       string          `json:"hash"` // "sha256:" and 64 hexadecimal digits
+	Path       string          `json:"path"`            // below the upstream's base URL
+	Query      string          `json:"query,omitempty"` // in its canonical form, see the package
+	Hash       string          `json:"hash"`            // "sha256:" and 64 hexadecimal digits
 	Body       json.RawMessage `json:"body,omitempty"`
 	BodyText   string          `json:"bodyText,omitempty"`
 	BodyBase64 []byte          `json:"bodyBase64,omitempty"`
@@ -72,6 +85,7 @@ type Request struct {
 type Answer struct {
 	Status    int               `json:"status"`
 	Headers   map[string]string `json:"headers,omitempty"`
+	Encoding  string            `json:"encoding,omitempty"` // that it came in, such as gzip; the chunks are without it
 	Chunks    []Chunk           `json:"chunks"`
 	Truncated bool              `json:"truncated,omitempty"` // it broke off
 }
@@ -120,8 +134,8 @@ func (a Answer) Duration() time.Duration {
 
 // NewRequest describes a request, without its secrets. secrets are texts that must not be kept, such as the key that it
 // was sent with.
-func NewRequest(method, path string, body []byte, secrets ...string) Request {
-	r := Request{Method: method, Path: path}
+func NewRequest(method, path, query string, body []byte, secrets ...string) Request {
+	r := Request{Method: method, Path: path, Query: canonicalQuery(query, secrets)}
 	canonical, err := canonicalJSON(body, secrets)
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
@@ -147,8 +161,16 @@ func (r Request) hash() string {
 	case r.BodyBase64 != nil:
 		body = r.BodyBase64
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", r.Method, r.Path, body))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", r.Method, r.Target(), body))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Target is what was asked for: the path with its query.
+func (r Request) Target() string {
+	if r.Query == "" {
+		return r.Path
+	}
+	return r.Path + "?" + r.Query
 }
 
 // Model is the model that was asked, or "".
@@ -192,6 +214,8 @@ func Parse(data []byte) (Tape, error) {
 		return Tape{}, fmt.Errorf("reading a recording: its version is %d, and only %d is known", t.Version, Version)
 	case t.Request.Method == "" || !strings.HasPrefix(t.Request.Path, "/"):
 		return Tape{}, errors.New("reading a recording: its request has no method and path")
+	case t.Request.Query != canonicalQuery(t.Request.Query, nil):
+		return Tape{}, errors.New("reading a recording: its query is not in its canonical form, or holds a key")
 	case t.Answer.Status < 200 || t.Answer.Status > 599:
 		return Tape{}, fmt.Errorf("reading a recording: its status is %d", t.Answer.Status)
 	case t.Request.Hash != t.Request.hash():

@@ -38,28 +38,38 @@ func stream(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// record sends requests through a recorder to h and returns the folder.
-func record(t *testing.T, h http.HandlerFunc, requests ...*http.Request) (folder string, answers []string) {
+// recorder starts h, and returns the folder into which calls are recorded that the function makes.
+func recorder(t *testing.T, h http.HandlerFunc) (folder string, ask func(*http.Request) string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "recordings")
 	model := httptest.NewServer(h)
-	defer model.Close()
+	t.Cleanup(model.Close)
 	r, err := cassette.NewRecorder(folder, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{DisableCompression: true}
-	defer transport.CloseIdleConnections()
-	for _, request := range requests {
+	t.Cleanup(transport.CloseIdleConnections)
+	return folder, func(request *http.Request) string {
 		request.URL.Scheme, request.URL.Host = "http", model.Listener.Addr().String()
 		request.RequestURI = ""
 		answer, err := r.Wrap("/v1", transport).RoundTrip(request)
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
+			return ""
 		}
 		body, _ := io.ReadAll(answer.Body)
-		answers = append(answers, string(body))
 		_ = answer.Body.Close()
+		return string(body)
+	}
+}
+
+// record sends requests through a recorder to h and returns the folder.
+func record(t *testing.T, h http.HandlerFunc, requests ...*http.Request) (folder string, answers []string) {
+	t.Helper()
+	folder, ask := recorder(t, h)
+	for _, request := range requests {
+		answers = append(answers, ask(request))
 	}
 	return folder, answers
 }
@@ -153,7 +163,7 @@ func TestStatusesAndErrorsAreRecordedToo(t *testing.T) {
 // Answers come as slowly as they came, or so many times faster.
 func TestSpeed(t *testing.T) {
 	folder := t.TempDir()
-	tape := cassette.Tape{Request: cassette.NewRequest("POST", "/chat/completions", []byte(hello)),
+	tape := cassette.Tape{Request: cassette.NewRequest("POST", "/chat/completions", "", []byte(hello)),
 		Answer: cassette.Answer{Status: 200, Chunks: []cassette.Chunk{{AfterMs: 300, Text: "a"}, {AfterMs: 100, Text: "b"}}}}
 	keep(t, folder, "any-name.json", tape)
 	for speed, want := range map[float64]time.Duration{1: 400 * time.Millisecond, 4: 100 * time.Millisecond, 0.5: 800 * time.Millisecond, 0: 0} {
@@ -273,7 +283,7 @@ func TestAFolderThatIsNotOfRecordings(t *testing.T) {
 	if _, err := cassette.NewPlayer(filepath.Join(folder, "nowhere"), 1); err == nil || hint.Of(err) == "" {
 		t.Errorf("no folder: got %v", err)
 	}
-	tape := cassette.Tape{Request: cassette.NewRequest("POST", "/chat/completions", []byte(hello)), Answer: cassette.Answer{Status: 200}}
+	tape := cassette.Tape{Request: cassette.NewRequest("POST", "/chat/completions", "", []byte(hello)), Answer: cassette.Answer{Status: 200}}
 	good, err := cassette.Marshal(tape)
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +313,7 @@ func TestAFolderThatIsNotOfRecordings(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	good, _ := cassette.Marshal(cassette.Tape{Request: cassette.NewRequest("POST", "/x", []byte(hello)), Answer: cassette.Answer{Status: 200, Chunks: []cassette.Chunk{{Text: "x"}}}})
+	good, _ := cassette.Marshal(cassette.Tape{Request: cassette.NewRequest("POST", "/x", "x=1", []byte(hello)), Answer: cassette.Answer{Status: 200, Chunks: []cassette.Chunk{{Text: "x"}}}})
 	f.Add(good)
 	f.Add([]byte(`{"cassette":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -13,7 +13,7 @@ import (
 // mostDifferences is how many differences a message names.
 const mostDifferences = 3
 
-// nearest finds the recording of the same path whose body differs from the asked one in the fewest places, and names
+// nearest finds the recording of the same path that differs from what is asked in the fewest places, and names
 // the first of these; "" when nothing of that path was recorded.
 func nearest(asked Request, tapes []Named) (name string, where []string) {
 	best := -1
@@ -22,7 +22,9 @@ func nearest(asked Request, tapes []Named) (name string, where []string) {
 		if n.Tape.Request.Method != asked.Method || n.Tape.Request.Path != asked.Path {
 			continue
 		}
-		if found := differences("", decoded(n.Tape.Request.Body), wanted); best < 0 || len(found) < best {
+		found := append(differences("query", inQuery(n.Tape.Request.Query), inQuery(asked.Query)),
+			differences("", decoded(n.Tape.Request.Body), wanted)...)
+		if best < 0 || len(found) < best {
 			best, name, where = len(found), n.Name, found
 		}
 	}
@@ -33,6 +35,18 @@ func nearest(asked Request, tapes []Named) (name string, where []string) {
 		where = append(slices.Clone(where[:mostDifferences-1]), fmt.Sprintf("%d more places", len(where)-mostDifferences+1))
 	}
 	return name, where
+}
+
+// inQuery is what a query says, as differences takes it.
+func inQuery(query string) any {
+	said := map[string]any{}
+	for _, p := range parameters(query) {
+		if before, ok := said[p.name].(string); ok {
+			p.value = before + ", " + p.value
+		}
+		said[p.name] = p.value
+	}
+	return said
 }
 
 func decoded(body json.RawMessage) (value any) {

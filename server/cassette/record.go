@@ -1,7 +1,6 @@
 package cassette
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +18,10 @@ import (
 // maxRecorded bounds each body that is recorded. A call with a larger one passes and is not recorded.
 const maxRecorded = 32 << 20
 
-var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxRecorded>>20)
+var (
+	errTooLarge = fmt.Errorf("it is larger than %d MiB", maxRecorded>>20)
+	errUnread   = errors.New("the model server answered before it had read the whole request")
+)
 
 // Recorder writes calls into a folder.
 type Recorder struct {
@@ -49,11 +51,16 @@ func NewRecorder(folder string, log *slog.Logger) (*Recorder, error) {
 }
 
 // Wrap returns a RoundTripper that sends calls through next and records them. base is the path of the upstream's base
-// URL. The answer is asked for as it is, not compressed, so that the file can be read.
+// URL.
 func (r *Recorder) Wrap(base string, next http.RoundTripper) http.RoundTripper {
 	return &Tap{Base: base, Next: next, Limit: maxRecorded, Done: func(h Heard) {
+		h.unpack()
 		switch {
 		case h.Status == 0: // nothing was answered
+			return
+		case h.unread:
+			r.log.Warn("a call whose request was not read to its end cannot be recorded", "path", h.Path)
+			r.Done(errUnread)
 			return
 		case h.RequestCut || h.AnswerCut:
 			r.log.Warn("a call is too large to be recorded", "path", h.Path)
@@ -71,23 +78,12 @@ func (r *Recorder) Wrap(base string, next http.RoundTripper) http.RoundTripper {
 // kept are the headers of an answer that tell of its content.
 func kept(h http.Header) map[string]string {
 	headers := map[string]string{}
-	for _, name := range []string{"Content-Type", "Content-Language", "Retry-After"} {
+	for _, name := range []string{"Content-Type", "Content-Language", "Content-Encoding", "Retry-After"} {
 		if value := h.Get(name); value != "" {
 			headers[name] = value
 		}
 	}
 	return headers
-}
-
-// cleanChunks takes secrets out of an answer. One that holds any becomes a single chunk, since a secret may stand across
-// two.
-func cleanChunks(chunks []Chunk, secrets []string) []Chunk {
-	a := Answer{Chunks: chunks}
-	all := a.Bytes()
-	if cleaned := withoutSecrets(all, secrets); !bytes.Equal(all, cleaned) {
-		return []Chunk{newChunk(a.Duration(), cleaned)}
-	}
-	return chunks
 }
 
 // write finds the next name that is free, so that two programs may record into one folder.

@@ -52,11 +52,11 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // nobody is there to be answered
 	}
-	asked := NewRequest(r.Method, r.URL.Path, body, secretsOf(r)...)
+	asked := NewRequest(r.Method, r.URL.Path, r.URL.RawQuery, body, secretsOf(r)...)
 	switch t, found := p.take(asked.Hash); {
 	case found:
 		p.play(w, r, t.Answer)
-	case r.Method == http.MethodGet && r.URL.Path == "/models":
+	case p.wantsModels(asked):
 		p.listModels(w)
 	default:
 		p.miss(w, asked)
@@ -118,6 +118,16 @@ func wait(r *http.Request, d time.Duration) bool {
 	}
 }
 
+// wantsModels says whether a list of models is asked for that nobody recorded. Where one was, another query is a miss, as
+// for every request.
+func (p *Player) wantsModels(asked Request) bool {
+	if asked.Method != http.MethodGet || asked.Path != "/models" {
+		return false
+	}
+	near, _ := nearest(asked, p.tapes)
+	return asked.Query == "" || near == ""
+}
+
 // listModels lists the models that recordings were made of, for callers that ask before they choose.
 func (p *Player) listModels(w http.ResponseWriter) {
 	type model struct {
@@ -140,7 +150,7 @@ func (p *Player) listModels(w http.ResponseWriter) {
 
 // miss says what was not recorded, and how the nearest recording differs.
 func (p *Player) miss(w http.ResponseWriter, asked Request) {
-	text := fmt.Sprintf("no recording answers this request (%s %s)", asked.Method, asked.Path)
+	text := fmt.Sprintf("no recording answers this request (%s %s)", asked.Method, asked.Target())
 	if near, where := nearest(asked, p.tapes); near != "" {
 		text += "; the nearest is " + near + ", which differs in " + strings.Join(where, " and in ")
 	}

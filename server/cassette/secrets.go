@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"html"
 	"io"
 	"maps"
 	"net/http"
@@ -15,6 +16,9 @@ import (
 
 // redacted stands where a secret was.
 const redacted = "«redacted»"
+
+// minSecret keeps a word such as "none", which many send for want of a key, from being taken out of every text.
+const minSecret = 8
 
 // secretNames are the names of members whose values are secrets, in lower case and without - and _.
 var secretNames = map[string]bool{
@@ -27,8 +31,11 @@ func isSecret(name string) bool {
 	return secretNames[name] || strings.HasSuffix(name, "apikey") // of whichever provider: openai_api_key, X-Goog-Api-Key
 }
 
-// secretsOf are the keys that a request was sent with, in its headers or its query, in each spelling that an answer may
-// repeat them in. The longest stand first: taking out what another begins with would leave the end of that.
+// isSecretParameter says the same of a name in a query, where a key is called just that by some.
+func isSecretParameter(name string) bool { return isSecret(name) || strings.EqualFold(name, "key") }
+
+// secretsOf are the keys that a request was sent with, in its headers or its query, as they are and as a URL or HTML
+// writes them. The longest stand first: taking out what another begins with would leave the end of that.
 func secretsOf(r *http.Request) (secrets []string) {
 	for name, values := range r.Header {
 		if !isSecret(name) {
@@ -41,36 +48,52 @@ func secretsOf(r *http.Request) (secrets []string) {
 			secrets = append(secrets, spellings(strings.TrimSpace(value))...)
 		}
 	}
-	for name, values := range r.URL.Query() {
-		if !isSecret(name) && !strings.EqualFold(name, "key") {
-			continue
-		}
-		for _, value := range values {
-			secrets = append(secrets, spellings(value)...)
-			secrets = append(secrets, spellings(url.QueryEscape(value))...)
+	for _, p := range parameters(r.URL.RawQuery) {
+		if isSecretParameter(p.name) {
+			secrets = append(append(secrets, spellings(p.value)...), spellings(p.raw)...)
 		}
 	}
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	return slices.Compact(secrets)
 }
 
-// spellings are a secret as it is, and as writers of JSON escape it: Go and others hide < > and &, PHP /, .NET + as well.
+// spellings leaves out those of JSON: search sees through them.
 func spellings(secret string) []string {
 	if len(secret) < minSecret {
 		return nil
 	}
-	quoted, err := json.Marshal(secret)
-	if err != nil {
-		return []string{secret}
+	return []string{secret, url.QueryEscape(secret), url.PathEscape(secret), html.EscapeString(secret)}
+}
+
+// parameter is one of a query: its name and value, and the value as it was written.
+type parameter struct{ name, value, raw string }
+
+// parameters takes every query apart, also what net/url refuses: a secret may stand in it.
+func parameters(query string) (list []parameter) {
+	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(part, "=")
+		list = append(list, parameter{unescaped(name), unescaped(value), value})
 	}
-	hidden := string(quoted[1 : len(quoted)-1])
-	upper := strings.NewReplacer(`\u003c`, `\u003C`, `\u003e`, `\u003E`, "+", `\u002B`).Replace(hidden)
-	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(secret)
-	all := []string{secret}
-	for _, text := range []string{hidden, upper, plain} {
-		all = append(all, text, strings.ReplaceAll(text, "/", `\/`))
+	return list
+}
+
+func unescaped(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
 	}
-	return all
+	return text
+}
+
+// canonicalQuery is a query with its parameters in order, and without those that are secrets: with another key, or
+// with one that is sent in a header, it is the same request.
+func canonicalQuery(query string, secrets []string) string {
+	list := slices.DeleteFunc(parameters(query), func(p parameter) bool { return isSecretParameter(p.name) })
+	slices.SortStableFunc(list, func(a, b parameter) int { return cmp.Compare(a.name, b.name) })
+	parts := make([]string, len(list))
+	for i, p := range list {
+		parts[i] = url.QueryEscape(cleanText(p.name, secrets)) + "=" + url.QueryEscape(cleanText(p.value, secrets))
+	}
+	return strings.Join(parts, "&")
 }
 
 // canonicalJSON writes a JSON text with members in order and without spaces, numbers as they were written, and without
@@ -105,26 +128,23 @@ func clean(value any, secrets []string) any {
 				member = redacted
 			}
 			delete(v, name) // the name may be one
-			v[string(withoutSecrets([]byte(name), secrets))] = clean(member, secrets)
+			v[cleanText(name, secrets)] = clean(member, secrets)
 		}
 	case []any:
 		for i := range v {
 			v[i] = clean(v[i], secrets)
 		}
 	case string:
-		return string(withoutSecrets([]byte(v), secrets))
+		return cleanText(v, secrets)
 	}
 	return value
 }
 
-// minSecret keeps a word such as "none", which many send for want of a key, from being taken out of every text.
-const minSecret = 8
+func cleanText(text string, secrets []string) string {
+	return string(withoutSecrets([]byte(text), secrets))
+}
 
 func withoutSecrets(data []byte, secrets []string) []byte {
-	for _, secret := range secrets {
-		if len(secret) >= minSecret {
-			data = bytes.ReplaceAll(data, []byte(secret), []byte(redacted))
-		}
-	}
-	return data
+	a := Answer{Chunks: []Chunk{newChunk(0, data)}}
+	return Answer{Chunks: replaced(a.Chunks, edits(search(data, secrets, false)))}.Bytes()
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"chatwright.dev/tray/server/internal/coding"
 )
 
 // Tap is a RoundTripper that listens to the calls that go through it. What passes is not changed, but that the answer
@@ -30,84 +32,79 @@ type Tap struct {
 type Heard struct {
 	Method, Path string
 	Status       int // 0: there was no answer
-	// RequestCut says that the request was larger than what could be kept, so that nothing of it was; AnswerCut that
-	// only the beginning of the answer is there.
+	// RequestCut says that the request was larger than what could be kept, or not read to its end, so that nothing of it
+	// was kept; AnswerCut that only the beginning of the answer is there.
 	RequestCut, AnswerCut bool
 	// Taken is the room that was asked for.
 	Taken int
 
-	body    []byte
-	headers map[string]string
-	chunks  []Chunk
-	whole   bool
-	secrets []string
+	query    string
+	body     []byte
+	headers  map[string]string
+	encoding string // that the answer came in, once it is unpacked
+	chunks   []Chunk
+	whole    bool
+	limit    int  // of what is unpacked
+	unread   bool // the answer ended before the whole request had gone up; RequestCut is true as well
+	secrets  []string
 }
 
-// Tape is the call without its secrets.
+// Tape is the call without its secrets, unpacked.
 func (h Heard) Tape() Tape {
-	answer := Answer{Status: h.Status, Headers: h.headers, Chunks: h.chunks, Truncated: !h.whole || h.AnswerCut}
-	if h.AnswerCut {
-		answer.Chunks = withoutTail(answer, h.secrets)
-	}
-	answer.Chunks = cleanChunks(answer.Chunks, h.secrets)
-	return Tape{Version: Version, Request: NewRequest(h.Method, h.Path, h.body, h.secrets...), Answer: answer}
+	h.unpack()
+	cut := !h.whole || h.AnswerCut
+	return Tape{Version: Version, Request: NewRequest(h.Method, h.Path, h.query, h.body, h.secrets...), Answer: Answer{
+		Status: h.Status, Headers: h.headers, Encoding: h.encoding, Chunks: cleanChunks(h.chunks, h.secrets, cut), Truncated: cut,
+	}}
 }
 
-// withoutTail takes away from the end of an answer that was cut what may be half a secret, which no search would find.
-func withoutTail(a Answer, secrets []string) []Chunk {
-	longest := 0
-	for _, secret := range secrets {
-		longest = max(longest, len(secret))
-	}
-	if longest < minSecret {
-		return a.Chunks
-	}
-	all := a.Bytes()
-	return []Chunk{newChunk(a.Duration(), all[:max(0, len(all)-longest+1)])}
+// cleanChunks takes secrets out of an answer. One of them may stand across two chunks, or be spread over events; in an
+// answer that is cut, half of one at its end is one too.
+func cleanChunks(chunks []Chunk, secrets []string, cut bool) []Chunk {
+	all := Answer{Chunks: chunks}.Bytes()
+	return replaced(chunks, merged(append(edits(search(all, secrets, cut)), inEvents(all, secrets, cut)...)))
 }
 
 // RoundTrip sends a call and listens.
 func (t *Tap) RoundTrip(in *http.Request) (*http.Response, error) {
-	heard := Heard{Method: in.Method, Path: strings.TrimPrefix(in.URL.Path, strings.TrimRight(t.Base, "/")), secrets: secretsOf(in)}
+	heard := Heard{Method: in.Method, Path: strings.TrimPrefix(in.URL.Path, strings.TrimRight(t.Base, "/")), query: in.URL.RawQuery,
+		limit: t.Limit, secrets: secretsOf(in)}
 	up := in.Clone(in.Context())
-	up.Header.Del("Accept-Encoding")
-	asked := &copied{limit: t.Limit, room: t.Room}
+	up.Header.Set("Accept-Encoding", coding.None)
+	asked := &copied{limit: t.Limit, room: t.Room, length: in.ContentLength}
 	if in.Body != nil && in.Body != http.NoBody {
 		up.Body = teeBody{in.Body, asked}
+	} else {
+		asked.whole = true
 	}
 	began := time.Now()
 	answer, err := t.Next.RoundTrip(up)
 	if err != nil {
-		_, _, heard.Taken = asked.take()
+		asked.take(&heard)
 		t.Done(heard)
 		return nil, err
 	}
 	heard.Status, heard.headers = answer.StatusCode, kept(answer.Header)
 	answer.Body = &tapedBody{from: answer.Body, last: began, limit: t.Limit, room: t.Room, done: func(b *tapedBody) {
-		var taken int
-		heard.body, heard.RequestCut, taken = asked.take()
-		heard.chunks, heard.whole, heard.AnswerCut, heard.Taken = b.chunks, b.ended, b.cut, taken+b.taken
+		asked.take(&heard)
+		heard.chunks, heard.whole, heard.AnswerCut = b.chunks, b.ended, b.cut
+		heard.Taken += b.taken
 		t.Done(heard)
 	}}
 	return answer, nil
 }
 
-// CloseIdleConnections lets whoever holds the tap empty the pool behind it.
-func (t *Tap) CloseIdleConnections() {
-	if pool, ok := t.Next.(interface{ CloseIdleConnections() }); ok {
-		pool.CloseIdleConnections()
-	}
-}
-
 // copied keeps what is read of a request. It is written by the transport, which may go on after the answer has ended.
 type copied struct {
-	limit int
-	room  func(int) bool
+	limit  int
+	room   func(int) bool
+	length int64 // that was announced; -1: none was
 
 	mu    sync.Mutex
 	data  []byte
 	taken int
 	over  bool
+	whole bool // it was read to its end
 	ended bool // nobody looks any more
 }
 
@@ -125,12 +122,21 @@ func (c *copied) add(p []byte) {
 	c.data = append(c.data, p...)
 }
 
-// take ends the copying.
-func (c *copied) take() (data []byte, over bool, taken int) {
+// take ends the copying, and says what was read. Half a request is none: no other would ever match it.
+func (c *copied) take(h *Heard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
-	return c.data, c.over, c.taken
+	h.body, h.RequestCut, h.Taken = c.data, c.over, c.taken
+	if !c.over && !c.whole && int64(len(c.data)) != c.length {
+		h.body, h.RequestCut, h.unread = nil, true, true
+	}
+}
+
+func (c *copied) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.whole = true
 }
 
 type teeBody struct {
@@ -141,6 +147,9 @@ type teeBody struct {
 func (b teeBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.to.add(p[:n])
+	if errors.Is(err, io.EOF) {
+		b.to.end()
+	}
 	return n, err
 }
 
