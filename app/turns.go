@@ -121,6 +121,8 @@ func explainTurn(target *upstream.Target, model string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), hint.Of(err) != "":
 		return err
+	case answered && target.Verbatim:
+		return hint.With(err, "record what is missing: chatwright-tray --record FOLDER")
 	case answered && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
 		return hint.With(fmt.Errorf("%s refuses the call (status %d): %w", target.Name, status.Status, err),
 			"give the upstream its key: chatwright-tray upstream add NAME URL --key-stdin")

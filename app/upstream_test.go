@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/upstream"
 )
@@ -153,4 +154,62 @@ func TestProbesAtStartAndAfterSleepOnly(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Model servers are looked for when somebody asks and after sleep, where an upstream was not named, and never in a loop.
+func TestModelServersAreLookedForAfterSleepOnly(t *testing.T) {
+	named, open := settingsWith(t, "upstream=http://localhost:11434/v1"), unset(t)
+	for name, c := range map[string]struct {
+		settings settings.Settings
+		ask      bool  // somebody looks once
+		want     int64 // looks after a night's sleep
+	}{
+		"nobody named an upstream":                      {open, false, 1},
+		"one was named":                                 {named, false, 0},
+		"one was named, and somebody has looked before": {named, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := newScout(t)
+				var slept, looks atomic.Int64
+				s.clock = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+				s.look = make(chan struct{}, 1)
+				choice, first, err := newChoice(Config{Settings: c.settings, Paths: pathsIn(t)}, s.memory, s.log)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.selector = upstream.NewSelector(first)
+				choice.find = func(context.Context) []protocol.FoundServer { looks.Add(1); return nil }
+				choice.join(s.selector, s, func() string { return c.settings.Upstream })
+				s.find = choice.look
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- s.Run(ctx) }()
+				if c.ask {
+					s.Look()
+				}
+				time.Sleep(24 * time.Hour) // fake time
+				synctest.Wait()
+				awake := looks.Load()
+				if (awake == 1) != c.ask || awake > 1 {
+					t.Errorf("looks in a day awake: got %d, want only what was asked for", awake)
+				}
+				slept.Store(int64(8 * time.Hour))
+				time.Sleep(2 * wakePeriod)
+				synctest.Wait()
+				if got := looks.Load(); got != c.want {
+					t.Errorf("looks after a night's sleep: got %d, want %d", got, c.want)
+				}
+				time.Sleep(24 * time.Hour)
+				synctest.Wait()
+				if got := looks.Load(); got != c.want {
+					t.Errorf("looks in the day after: got %d more", got-c.want)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
