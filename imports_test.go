@@ -105,6 +105,7 @@ var layerRules = []layerRule{
 	{from: "app", to: "app/attach/...", reason: "a daemon shows no terminal"},
 	{from: "server/watch", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "server/hint", to: module + "/...", reason: "a leaf that everything may use"},
+	{from: "server/internal/coding", to: module + "/...", reason: "a leaf that everything may use"},
 	{from: "server/chat", to: module + "/...", reason: "the caller's side of the API: proxy, upstreams and sessions meet it in app"},
 	{from: "server/session", to: "server/chat", reason: "a session asks a Model; they meet in app"},
 	{from: "server/session", to: "server/proxy", reason: "they meet in app"},

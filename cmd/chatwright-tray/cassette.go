@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -39,6 +40,9 @@ read and kept under version control. These commands read files alone and need no
 func readTapes(path string) ([]cassette.Named, error) {
 	info, err := os.Stat(path)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no %s", path)
+		}
 		return nil, hint.With(fmt.Errorf("reading recordings: %w", err), "name a folder of recordings, or one of its files")
 	}
 	if info.IsDir() {
@@ -188,8 +192,10 @@ func tapeText(n cassette.Named) string {
 	case req.BodyBase64 != nil:
 		body = fmt.Appendf(nil, "(%d bytes)", len(req.BodyBase64))
 	}
-	b.WriteString(printableLines(string(body)))
-	fmt.Fprintf(&b, "\n── %s", statusText(a.Status))
+	if text := printableLines(string(body)); text != "" {
+		b.WriteString(text + "\n")
+	}
+	fmt.Fprintf(&b, "── %s", statusText(a.Status))
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		fmt.Fprintf(&b, " · %s: %s", printable(name), printable(a.Headers[name]))
 	}
@@ -264,7 +270,7 @@ func (c *cli) sayVerified(whole int, broken []*cassette.BrokenError, asJSON bool
 		}
 	}
 	if len(list) > 0 {
-		return hint.With(fmt.Errorf("%s broken, %d whole", tray.Plural(int64(len(list)), "recording"), whole), "record the calls again: chatwright-tray --record FOLDER")
+		return hint.With(fmt.Errorf("%s broken, %d whole", tray.Plural(int64(len(list)), "recording"), whole), "record the calls again (chatwright-tray --record FOLDER), or give a file that you have changed the hash that is named")
 	}
 	_, _ = fmt.Fprintf(c.stderr, "%s, all whole\n", tray.Plural(int64(whole), "recording"))
 	return nil

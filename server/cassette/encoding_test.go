@@ -146,7 +146,7 @@ func heard(t *testing.T, limit int, header http.Header, pieces ...string) (tape 
 		r.Header.Set("Authorization", "Bearer "+planted)
 		next := roundTripper(func(r *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(&piecewise{pieces})}, nil
+			return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(&piecewise{pieces, 100 * time.Millisecond})}, nil
 		})
 		tap := &cassette.Tap{Next: next, Limit: limit, Done: func(h cassette.Heard) { tape = h.Tape() }}
 		answer, err := tap.RoundTrip(r)
@@ -159,17 +159,20 @@ func heard(t *testing.T, limit int, header http.Header, pieces ...string) (tape 
 	return tape
 }
 
-// piecewise gives a piece a read, each after 100 ms.
-type piecewise struct{ left []string }
+// piecewise gives a piece a read, each after a pause.
+type piecewise struct {
+	pieces []string
+	pause  time.Duration
+}
 
 func (p *piecewise) Read(to []byte) (int, error) {
-	if len(p.left) == 0 {
+	if len(p.pieces) == 0 {
 		return 0, io.EOF
 	}
-	time.Sleep(100 * time.Millisecond) // fake time
-	n := copy(to, p.left[0])
-	if p.left[0] = p.left[0][n:]; p.left[0] == "" {
-		p.left = p.left[1:]
+	time.Sleep(p.pause) // fake time, where there is any
+	n := copy(to, p.pieces[0])
+	if p.pieces[0] = p.pieces[0][n:]; p.pieces[0] == "" {
+		p.pieces = p.pieces[1:]
 	}
 	return n, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"chatwright.dev/tray/server/cassette"
 )
@@ -168,6 +169,45 @@ func TestHalfAKeyAtTheEndOfABrokenAnswerStaysOut(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
+}
+
+// Whatever an answer is and in whatever pieces it comes, the key is not in its recording, and nothing else is gone from
+// an answer that never held it.
+func FuzzRedaction(f *testing.F) {
+	for _, seed := range []string{planted, `data: ` + delta(0, planted[:7]) + "\n\ndata: " + delta(0, planted[7:]) + "\n\n", `{"a":"\u0073k\/planted"}`, "data: [\xff\n{\"", "\\", `\ud83d\u`} {
+		f.Add(seed, uint8(3), true)
+	}
+	f.Fuzz(func(t *testing.T, text string, size uint8, whole bool) {
+		tap := &cassette.Tap{Limit: 1 << 20, Next: roundTripper(func(*http.Request) (*http.Response, error) {
+			from := io.Reader(&piecewise{pieces: split(text, int(size)+1)})
+			if !whole {
+				from = io.MultiReader(from, iotest.ErrReader(io.ErrUnexpectedEOF))
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(from)}, nil
+		})}
+		var tape cassette.Tape
+		tap.Done = func(h cassette.Heard) { tape = h.Tape() }
+		r := httptest.NewRequest(http.MethodGet, "/models", nil)
+		r.Header.Set("Authorization", "Bearer "+planted)
+		answer, err := tap.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+		got := string(tape.Answer.Bytes())
+		if strings.Contains(got, planted) {
+			t.Errorf("%q is recorded as %q", text, got)
+		}
+		if !strings.Contains(got, "«redacted»") && got != text {
+			t.Errorf("%q is recorded as %q", text, got)
+		}
+		if data, err := cassette.Marshal(tape); err != nil {
+			t.Error(err)
+		} else if _, err := cassette.Parse(data); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Requests with another query are other requests; a key in it is no part of them, and not in the file.
