@@ -119,7 +119,7 @@ func renderEntry(command []string) []byte {
 	}
 	return fmt.Appendf(nil, `[Desktop Entry]
 Type=Application
-Version=1.5
+Version=1.4
 Name=%s
 Comment=Start the companion of Chatwright Studio when you log in
 Exec=%s

@@ -2,11 +2,12 @@ package autostart
 
 // The pure parts of every system, for the tests on any.
 var (
-	QuoteExec   = func(s string) string { return quoteExec(s) }
-	SplitExec   = func(s string) ([]string, error) { return splitExec(s) }
-	RenderEntry = renderEntry
-	Windowless  = windowless
-	ParseExec   = func(data []byte) ([]string, bool, error) { e, err := parseEntry(data); return e.exec, e.off, err }
+	QuoteExec    = func(s string) string { return quoteExec(s) }
+	SplitExec    = func(s string) ([]string, error) { return splitExec(s) }
+	RenderEntry  = renderEntry
+	RenderHidden = renderHidden
+	Windowless   = windowless
+	ParseExec    = func(data []byte) ([]string, bool, error) { e, err := parseEntry(data); return e.exec, e.off, err }
 
 	RenderAgent = renderAgent
 	ParseAgent  = func(data []byte) (command []string, starts bool, err error) {

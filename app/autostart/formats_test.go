@@ -1,10 +1,14 @@
 package autostart_test
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"chatwright.dev/tray/app/autostart"
+	"chatwright.dev/tray/server/servertest"
 )
 
 // arguments are those that a quoting can get wrong.
@@ -18,6 +22,24 @@ func TestAnEntryNamesTheCommandThatItWasMadeOf(t *testing.T) {
 	got, off, err := autostart.ParseExec(autostart.RenderEntry(command))
 	if err != nil || off || !slices.Equal(got, command) {
 		t.Errorf("got %q, off %v, %v, want %q", got, off, err, command)
+	}
+}
+
+// Desktops read what they understand, and their validator knows what that is.
+func TestDesktopsFindNoFaultInAnEntry(t *testing.T) {
+	validator := servertest.Need(t, "desktop-file-validate", "desktop-file-utils")
+	for name, text := range map[string][]byte{
+		"plain":                autostart.RenderEntry([]string{"/usr/bin/chatwright-tray"}),
+		"with arguments":       autostart.RenderEntry([]string{"/home/Jo Ann/50% $HOME/tray", `--state-dir=/tmp/x "y"`}),
+		"switched off for one": autostart.RenderHidden(),
+	} {
+		path := filepath.Join(t.TempDir(), "dev.chatwright.tray.desktop")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := exec.Command(validator, path).CombinedOutput(); err != nil || len(said) > 0 {
+			t.Errorf("%s: %v\n%s%s", name, err, said, text)
+		}
 	}
 }
 
