@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/servertest/browsertest"
 )
 
@@ -185,8 +186,7 @@ func (p *tab) wantText(selector, want string) {
 	}
 }
 
-// photograph writes a picture of the whole page into the folder that CHATWRIGHT_SCREENSHOTS names, for a person to
-// look at; without it, it only checks that a picture can be taken.
+// photograph writes a picture of the whole page, for a person to look at.
 func (p *tab) photograph(name string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -195,10 +195,8 @@ func (p *tab) photograph(name string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if folder := os.Getenv("CHATWRIGHT_SCREENSHOTS"); folder != "" {
-		if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600); err != nil {
-			p.t.Error(err)
-		}
+	if err := os.WriteFile(filepath.Join(servertest.Pictures(p.t), name+".png"), picture, 0o600); err != nil {
+		p.t.Error(err)
 	}
 }
 

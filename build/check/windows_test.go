@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"archive/zip"
+	"context"
 	"debug/pe"
 	"encoding/json"
 	"io"
@@ -11,7 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"chatwright.dev/tray/server/servertest"
 )
@@ -138,30 +141,48 @@ func TestWindowsProgramsCanBeSigned(t *testing.T) {
 	}
 }
 
-// A smoke test, no more: wine is not Windows.
-func TestTheWindowsProgramRunsUnderWine(t *testing.T) {
-	installer := packageFile(t, "*-setup.exe")
-	servertest.Need(t, "wine", "wine64 wine")
-	servertest.Need(t, "curl", "curl")
-	folder := windowsFolder(t)
-	writeFile(t, filepath.Join(folder, "bcryptprimitives.dll"), randomLibrary())
-	fixtures := filepath.Join(folder, "fixtures.json")
-	writeFile(t, fixtures, []byte(`{"main": {"from: {name: lists}": [{"id": 7, "title": "Shopping"}]}}`))
-	writeFile(t, fixtures+".request", []byte(`{"query": "from: {name: lists}", "expectations": [{"type": "exactRowCount", "count": 1}]}`))
+// underWine runs a script with a Windows of its own, which goes away with the test, and returns what it said.
+func underWine(t *testing.T, script string, args ...string) string {
+	t.Helper()
 	prefix, err := os.MkdirTemp("", "cwwine")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(prefix) })
-
-	cmd := exec.CommandContext(t.Context(), "bash", "testdata/wine.sh", folder, installer, freeAddr(t), fixtures)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", append([]string{script}, args...)...)
 	cmd.Env = append(os.Environ(), "WINEPREFIX="+prefix, "HOME="+prefix)
+	// It has programs of its own to end.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
 	text, err := cmd.CombinedOutput()
 	said := string(text)
 	t.Log(said)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return said
+}
+
+// wineFolder is the archive for Windows, unpacked, with the library that wine lacks.
+func wineFolder(t *testing.T) string {
+	t.Helper()
+	servertest.Need(t, "wine", "wine64 wine")
+	servertest.Need(t, "curl", "curl")
+	folder := windowsFolder(t)
+	writeFile(t, filepath.Join(folder, "bcryptprimitives.dll"), randomLibrary())
+	return folder
+}
+
+// A smoke test, no more: wine is not Windows.
+func TestTheWindowsProgramRunsUnderWine(t *testing.T) {
+	installer := packageFile(t, "*-setup.exe")
+	folder := wineFolder(t)
+	fixtures := filepath.Join(folder, "fixtures.json")
+	writeFile(t, fixtures, []byte(`{"main": {"from: {name: lists}": [{"id": 7, "title": "Shopping"}]}}`))
+	writeFile(t, fixtures+".request", []byte(`{"query": "from: {name: lists}", "expectations": [{"type": "exactRowCount", "count": 1}]}`))
+	said := underWine(t, "testdata/wine.sh", folder, installer, freeAddr(t), fixtures)
 	for _, want := range []string{
 		"says chatwright-tray " + releaseVersion(t),
 		"wrong usage is 2",
@@ -187,6 +208,32 @@ func TestTheWindowsProgramRunsUnderWine(t *testing.T) {
 			slices.Sort(got)
 			compare(t, "installed", got, []string{"LICENSE.txt", "README.txt", "chatwright-tray.com", "chatwright-tray.exe",
 				"commands.md", "third-party-licences.txt", "uninstall.exe"})
+		}
+	}
+}
+
+// A panel that takes icons as X11 had them (XEMBED) shows those of wine. With CHATWRIGHT_SCREENSHOTS=DIR the pictures are
+// kept there, to be looked at.
+func TestTheWindowsTrayInAPanel(t *testing.T) {
+	folder := wineFolder(t)
+	for program, packages := range map[string]string{
+		"Xvfb": "xvfb", "xfce4-panel": "xfce4-panel", "xdotool": "xdotool", "import": "imagemagick", "xwininfo": "x11-utils",
+		"dbus-daemon": "dbus", "gdbus": "libglib2.0-bin",
+	} {
+		servertest.Need(t, program, packages)
+	}
+	pictures := servertest.Pictures(t)
+	said := underWine(t, "testdata/winetray.sh", folder, freeAddr(t), "testdata/xfce4-panel.xml", pictures)
+	for _, want := range []string{
+		"the icon is in the panel",
+		"stopped and started from the menu",
+		"at login: on, and off",
+		"a left click opens Studio",
+		"the icon follows the task bar",
+		"quit from the menu",
+	} {
+		if !slices.Contains(lines(said), want) {
+			t.Errorf("not seen: %s", want)
 		}
 	}
 }

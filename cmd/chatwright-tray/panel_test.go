@@ -47,10 +47,7 @@ func inPanel(t *testing.T, panel string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pictures := os.Getenv("CHATWRIGHT_SCREENSHOTS")
-	if pictures == "" {
-		pictures = t.TempDir()
-	}
+	pictures := servertest.Pictures(t)
 	folder := filepath.Join("testdata", "panel")
 	addr := freeAddr(t)
 	cmd := exec.Command("timeout", "180", filepath.Join(folder, "run"), panel, pictures, filepath.Join(folder, "steps"),

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/servertest/browsertest"
 )
 
@@ -160,18 +161,14 @@ func (p *watchedTab) text(selector string) string {
 	return inTab[string](p, fmt.Sprintf(`document.querySelector(%s)?.innerText ?? 'nothing there'`, strconv.Quote(selector)))
 }
 
-// photograph writes a picture of the page into the folder that CHATWRIGHT_SCREENSHOTS names, for a person to look at.
+// photograph writes a picture of the page, for a person to look at.
 func (p *watchedTab) photograph(name string) {
 	p.t.Helper()
-	folder := os.Getenv("CHATWRIGHT_SCREENSHOTS")
-	if folder == "" {
-		return
-	}
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600)
+		err = os.WriteFile(filepath.Join(servertest.Pictures(p.t), name+".png"), picture, 0o600)
 	}
 	if err != nil {
 		p.t.Error(err)

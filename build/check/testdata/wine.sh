@@ -3,20 +3,13 @@
 #
 #   wine.sh FOLDER INSTALLER ADDRESS FIXTURES
 #
-# FOLDER holds the programs and the library that wine lacks. Prints a line for each thing that was seen. Everything that
-# wine writes goes to $WINEPREFIX, which the caller removes.
-set -u
+# FOLDER holds the programs and the library that wine lacks. Prints a line for each thing that was seen.
 folder=$1 installer=$2 address=$3 fixtures=$4
-out() { printf '%s\n' "$*"; }
-die() { out "FAIL: $*"; tail -n 20 "$WINEPREFIX"/*.log; exit 1; }
-until_ok() { local n=$1; shift; for ((i = 0; i < n; i++)); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; return 1; }
-export WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" CHATWRIGHT_NO_BROWSER=1
-unset DISPLAY WAYLAND_DISPLAY CHATWRIGHT_TESTS
+. "${0%/*}/winelib.sh"
+export CHATWRIGHT_NO_BROWSER=1
+unset DISPLAY WAYLAND_DISPLAY
 trap 'wineserver -k; wineserver -w' EXIT
-
-wine wineboot --init >"$WINEPREFIX/boot.log" 2>&1 || die "wine does not start"
-cp "$folder/bcryptprimitives.dll" "$WINEPREFIX/drive_c/windows/system32/"
-out "wine is there"
+boot "$folder"
 
 # The program for the terminal prints, and has an exit code. The one with the tray has no console to print to.
 wine "$folder/chatwright-tray.com" version >"$WINEPREFIX/version.log" 2>&1 || die "version"
@@ -25,9 +18,9 @@ wine "$folder/chatwright-tray.com" --no-such-flag >/dev/null 2>&1
 out "wrong usage is $?"
 
 # The daemon answers, and reads its fixtures.
-home=$(winepath -w "$WINEPREFIX/home" 2>/dev/null)
+home=$(windows_path "$WINEPREFIX/home")
 wine "$folder/chatwright-tray.exe" --headless --addr "$address" --upstream demo --state-dir "$home" \
-	--datastate-fixtures "$(winepath -w "$fixtures" 2>/dev/null)" >"$WINEPREFIX/app.log" 2>&1 &
+	--datastate-fixtures "$(windows_path "$fixtures")" >"$WINEPREFIX/app.log" 2>&1 &
 until_ok 600 curl -sf "http://$address/health" || die "the companion does not answer"
 out "health $(curl -sf "http://$address/health")"
 out "chat $(curl -sf -H 'Content-Type: application/json' \
