@@ -79,10 +79,8 @@ func TestTrayStopsAndStartsTheServer(t *testing.T) {
 	t.Parallel()
 	c, item := newDesk(t).launchOn(t, "CHATWRIGHT_SERVER_ADDR="+freeAddr(t))
 	item.AwaitLabel(t, patience, "Server/Stop")
-	clicked := time.Now()
 	item.Click(t, "Server/Stop")
 	item.AwaitLabel(t, patience, "Server/Start")
-	t.Logf("the row followed the click after %v", time.Since(clicked))
 	c.awaitStatus("stopped", func(s protocol.Status) bool { return s.Phase == protocol.PhaseStopped })
 	if err := health(c.status.Addr); err == nil {
 		t.Error("a stopped server answers")
@@ -102,13 +100,67 @@ func TestTrayStopsAndStartsTheServer(t *testing.T) {
 	}
 }
 
+// tray.md: toggles and server actions change their own row within 100 ms. The time is taken up to where the changed menu
+// has been read. A machine that runs other tests keeps a program waiting for longer than that now and then, so the best
+// of some tries counts: a row that waits for a timer, or for the end of the work, is late in all of them. Each click comes
+// when the menu is at rest, since one that follows at once has the changes of the one before to wait for: they are limited
+// to four a second.
+func TestRowsFollowTheirClick(t *testing.T) {
+	t.Parallel()
+	const limit, tries = 100 * time.Millisecond, 10
+	d := newDesk(t)
+	_, item := d.launchOn(t, "CHATWRIGHT_SERVER_ADDR="+freeAddr(t), "XDG_CURRENT_DESKTOP=XFCE", "XDG_CONFIG_DIRS=/nowhere")
+	monitor := d.bus.Monitor(t)
+	login := func(want bool) func(dbustest.Menu) bool {
+		return func(m dbustest.Menu) bool {
+			row, found := m.Find("Start at login")
+			return found && row.Enabled && row.Checked == want
+		}
+	}
+	replaced := func(label string) func(dbustest.Menu) bool {
+		return func(m dbustest.Menu) bool { _, found := m.Find(label); return !found }
+	}
+	for _, click := range []struct {
+		row, back     string // a click on one, and one on the other undoes it
+		before, after func(dbustest.Menu) bool
+	}{
+		{"Start at login", "Start at login", login(false), login(true)},
+		{"Start at login", "Start at login", login(true), login(false)},
+		{"Server/Stop", "Server/Start", canClick("Server/Stop"), replaced("Server/Stop")},
+		{"Server/Start", "Server/Stop", canClick("Server/Start"), replaced("Server/Start")},
+	} {
+		best := patience
+		for try := 0; try < tries && best > limit; try++ {
+			if try > 0 {
+				awaitRow(t, item, click.back)
+				monitor.Quiet(t, 1200*time.Millisecond, patience)
+				item.Click(t, click.back)
+			}
+			item.Await(t, patience, click.row+" to click", click.before)
+			monitor.Quiet(t, 1200*time.Millisecond, patience)
+			clicked := time.Now()
+			item.Click(t, click.row)
+			item.Await(t, patience, "what follows "+click.row, click.after)
+			best = min(best, time.Since(clicked))
+		}
+		t.Logf("%s: the row followed after %v", click.row, best)
+		if best > limit {
+			t.Errorf("%s: the row followed after %v at best, want %v", click.row, best, limit)
+		}
+	}
+}
+
 // awaitRow waits for a row that can be clicked: its label comes a change before that.
 func awaitRow(t *testing.T, item *dbustest.Item, label string) {
 	t.Helper()
-	item.Await(t, patience, label+" as a row to click", func(m dbustest.Menu) bool {
+	item.Await(t, patience, label+" as a row to click", canClick(label))
+}
+
+func canClick(label string) func(dbustest.Menu) bool {
+	return func(m dbustest.Menu) bool {
 		row, found := m.Find(label)
 		return found && row.Enabled
-	})
+	}
 }
 
 // The icon is light on a dark panel and dark on a light one, and follows when that changes.
