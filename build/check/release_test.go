@@ -5,7 +5,6 @@ import (
 	"debug/buildinfo"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -123,22 +122,4 @@ type withoutDist struct{ fs.FS }
 func (w withoutDist) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(w.FS, name)
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return name == "." && e.Name() == "dist" }), err
-}
-
-const goreleaser = "github.com/goreleaser/goreleaser/v2@v2.17.0"
-
-// Building goreleaser takes minutes, and its configuration changes once in a while: what it accepted is noted by its
-// sum. After a change, "go test ./build/check -run Goreleaser -update" asks it again.
-func TestGoreleaserAcceptedItsConfiguration(t *testing.T) {
-	const accepted = "testdata/goreleaser.accepted"
-	config := filepath.Join(root(t), "build", ".goreleaser.yml")
-	sum := sha256.Sum256(readFile(t, config))
-	want := fmt.Sprintf("%x  %s\n", sum, goreleaser)
-	if *update {
-		output(t, tool{"go", "golang"}, "run", goreleaser, "check", "--config", config)
-		writeFile(t, accepted, []byte(want))
-	}
-	if got := string(readFile(t, accepted)); got != want {
-		t.Error("build/.goreleaser.yml has changed; go test ./build/check -run Goreleaser -update has goreleaser check it")
-	}
 }
