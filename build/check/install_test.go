@@ -1,8 +1,10 @@
 package check_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -37,7 +39,8 @@ func TestTheWholeLifeOfAnInstallation(t *testing.T) {
 		"action open studio",
 		"action open console",
 		"manual and completion are there",
-		"upgraded while it ran, with its records and its icon",
+		"upgraded to " + newerVersion + " while it ran, with its records and its icon",
+		"upgraded to " + newerVersion + " while it ran as a service, with its records",
 		"at login: on over an upgrade, and off",
 		"removed and purged without leftovers",
 	} {
@@ -50,20 +53,29 @@ func TestTheWholeLifeOfAnInstallation(t *testing.T) {
 	}
 }
 
-// newer is a package that differs from another in its version only.
+// newerVersion is that of the package to which an installation is upgraded.
+const newerVersion = "99.0.0"
+
+// newer is the package of a release to come, whose program says so.
 func newer(t *testing.T, deb string) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "newer")
 	output(t, dpkgDeb, "--raw-extract", deb, folder)
 	control := filepath.Join(folder, "DEBIAN", "control")
-	var changed []string
-	for _, line := range lines(string(readFile(t, control))) {
-		if strings.HasPrefix(line, "Version: ") {
-			line += ".1"
-		}
-		changed = append(changed, line)
+	changed := regexp.MustCompile(`(?m)^Version: .*$`).ReplaceAll(readFile(t, control), []byte("Version: "+newerVersion+"-1"))
+	writeFile(t, control, changed)
+
+	source := filepath.Join(root(t), "cmd", "chatwright-tray", "main.go")
+	replaced := filepath.Join(t.TempDir(), "main.go")
+	writeFile(t, replaced, regexp.MustCompile(`(?m)^const version = .*$`).ReplaceAll(readFile(t, source), []byte(`const version = "`+newerVersion+`"`)))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: replaced}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	writeFile(t, control, []byte(strings.Join(changed, "\n")+"\n"))
+	writeFile(t, replaced+".json", overlay)
+	t.Setenv("CGO_ENABLED", "0")
+	output(t, tool{"go", "golang"}, "build", "-C", root(t), "-trimpath", "-ldflags=-s -w", "-overlay", replaced+".json",
+		"-o", filepath.Join(folder, "usr", "bin", "chatwright-tray"), "./cmd/chatwright-tray")
 	output(t, dpkgDeb, "-Zgzip", "-z1", "--build", folder, folder+".deb")
 	return folder + ".deb"
 }

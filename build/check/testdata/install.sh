@@ -73,6 +73,8 @@ for _ in 1 2 3; do
 	curl -sf -H 'Content-Type: application/json' -d '{"model":"chatwright-demo","messages":[{"role":"user","content":"Hello"}]}' \
 		http://127.0.0.1:4319/v1/chat/completions >/dev/null || die "a call"
 done
+version=$(dpkg-deb -f "$newer" Version) version=${version%-*}
+says() { curl -sf http://127.0.0.1:4319/health | grep -qF "\"version\":\"$1\""; }
 recorded() { as_user chatwright-tray calls --since 1h --json | grep -c '"id"'; }
 three() { [ "$(recorded)" = 3 ]; }
 until_ok 500 three || die "recorded: $(recorded) of 3 calls"
@@ -85,17 +87,48 @@ as_user chatwright-tray restart >/tmp/restart.log 2>&1 || die "restart: $(cat /t
 next=$(as_user chatwright-tray status --json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' | head -1)
 [ "$next" != "$pid" ] || die "restart left the old program running"
 [ "$(readlink /proc/"$next"/exe)" = /usr/bin/chatwright-tray ] || die "restart started $(readlink /proc/"$next"/exe)"
+says "$version" || die "after the restart: $(curl -s http://127.0.0.1:4319/health), not $version"
 until_ok 1500 item || die "no icon after the restart"
 three || die "after the restart: $(recorded) of 3 calls"
 starts_at_login || die "after the upgrade: $(as_user chatwright-tray autostart status)"
-out "upgraded while it ran, with its records and its icon"
+out "upgraded to $version while it ran, with its records and its icon"
 as_user chatwright-tray autostart off >/tmp/autostart.log 2>&1 || die "autostart off: $(cat /tmp/autostart.log)"
 [ ! -e $login ] || die "autostart off left its entry"
 out "at login: on over an upgrade, and off"
 
-# Removed, purged, and gone.
+# An upgrade of who runs it as a service. There is no systemd in here: a stand-in does to the process what systemd would,
+# when the package asks for it in the way of Debian.
 as_user chatwright-tray stop >/tmp/stop.log 2>&1 || die "stop: $(cat /tmp/stop.log)"
+dpkg -i "$package" >/tmp/dpkg.log 2>&1 || die "the way back"
+unit=/usr/lib/systemd/user/chatwright-tray.service
+cat >/usr/local/bin/deb-systemd-invoke <<-STAND-IN
+	#!/bin/bash
+	echo "\$*" >>/tmp/asked
+	[ "\$*" = "--user stop chatwright-tray.service" ] || [ "\$*" = "--user restart chatwright-tray.service" ] || exit 1
+	if [ -s /tmp/main-pid ]; then kill \$(cat /tmp/main-pid); while kill -0 \$(cat /tmp/main-pid) 2>/dev/null; do sleep 0.02; done; fi
+	[ "\$2" = stop ] && exec rm -f /tmp/main-pid
+	exec setsid setpriv --reuid 1000 --regid 1000 --clear-groups \$(sed -n 's/^ExecStart=//p' $unit) >>/tmp/service.log 2>&1 </dev/null &
+	echo \$! >/tmp/main-pid
+STAND-IN
+chmod +x /usr/local/bin/deb-systemd-invoke
+mkdir -p /run/systemd/system
+deb-systemd-invoke --user restart chatwright-tray.service
+old=$(dpkg-deb -f "$package" Version) old=${old%-*}
+until_ok 1500 says "$old" || die "the service does not answer as $old"
+until_ok 500 three || die "the service: $(recorded) of 3 calls"
+>/tmp/asked
+dpkg -i "$newer" >/tmp/dpkg.log 2>&1 || die "the upgrade of the service"
+[ "$(cat /tmp/asked)" = "--user restart chatwright-tray.service" ] || die "asked of systemd: $(cat /tmp/asked)"
+until_ok 1500 says "$version" || die "after the upgrade: $(curl -s http://127.0.0.1:4319/health), not $version"
+three || die "after the upgrade of the service: $(recorded) of 3 calls"
+out "upgraded to $version while it ran as a service, with its records"
+
+# Removed, purged, and gone. The service is ended by the package.
+>/tmp/asked
 dpkg -r chatwright-tray >/tmp/dpkg.log 2>&1 || die "dpkg -r"
+[ "$(cat /tmp/asked)" = "--user stop chatwright-tray.service" ] || die "asked of systemd: $(cat /tmp/asked)"
+says "$version" && die "it still answers"
+rm /usr/local/bin/deb-systemd-invoke
 dpkg -P chatwright-tray >/tmp/dpkg.log 2>&1 || die "dpkg -P"
 cd "$CHANGED"
 # What dpkg, and the caches of the icons, menu entries and manuals, write for themselves is not of the package.
