@@ -4,6 +4,7 @@ package theme_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,10 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 20 * time.Second
 
 // watch follows the panel on that bus; next waits for what is told next.
-func watch(t *testing.T, address, configFolder string) (next func() bool) {
+func watch(t *testing.T, address, desktop, configFolder string) (next func() bool) {
 	t.Helper()
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", address)
-	t.Setenv("XDG_CURRENT_DESKTOP", "KDE")
+	t.Setenv("XDG_CURRENT_DESKTOP", desktop)
 	t.Setenv("XDG_CONFIG_HOME", configFolder)
 	told := make(chan bool, 16)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -60,7 +61,7 @@ func TestTheThemeIsFollowedAsItChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bus := dbustest.StartBus(t)
 			portal := bus.StartPortal(t, 1, old)
-			next := watch(t, bus.Address, t.TempDir())
+			next := watch(t, bus.Address, "KDE", t.TempDir())
 			want(t, next(), false)
 			portal.Set(t, 2)
 			want(t, next(), true)
@@ -71,24 +72,47 @@ func TestTheThemeIsFollowedAsItChanges(t *testing.T) {
 }
 
 func TestWithoutAPortalFilesTell(t *testing.T) {
+	for _, c := range []struct {
+		name, desktop, file, text string
+		light                     bool
+	}{
+		{"KDE", "KDE", "kdeglobals", "[Colors:Window]\nBackgroundNormal=239,240,241\n", true},     //nolint:misspell // KDE's spelling
+		{"KDE, dark", "KDE", "kdeglobals", "[Colors:Window]\nBackgroundNormal=42,46,50\n", false}, //nolint:misspell // KDE's spelling
+		{"GTK", "MATE", "gtk-3.0/settings.ini", "[Settings]\ngtk-theme-name=Menta\n", true},
+		{"GTK, dark", "MATE", "gtk-3.0/settings.ini", "[Settings]\ngtk-theme-name=Menta\ngtk-application-prefer-dark-theme=1\n", false},
+		{"GNOME, whose panel is dark", "GNOME", "gtk-4.0/settings.ini", "[Settings]\ngtk-theme-name=Adwaita\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, filepath.FromSlash(c.file))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(c.text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			want(t, watch(t, dbustest.StartBus(t).Address, c.desktop, folder)(), c.light)
+		})
+	}
+}
+
+// What a portal says counts more than files, and one that comes later is heard too.
+func TestAPortalThatComesLaterIsHeard(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "kdeglobals"), []byte("[Colors:Window]\nBackgroundNormal=239,240,241\n"), 0o600); err != nil { //nolint:misspell // KDE's spelling
 		t.Fatal(err)
 	}
 	bus := dbustest.StartBus(t)
-	next := watch(t, bus.Address, folder)
+	next := watch(t, bus.Address, "KDE", folder)
 	want(t, next(), true)
-	bus.StartPortal(t, 1, false).Set(t, 1) // one that comes later is heard too
+	bus.StartPortal(t, 1, false).Set(t, 1)
 	want(t, next(), false)
 }
 
 func TestWithoutABusFilesTell(t *testing.T) {
-	want(t, watch(t, "unix:path=/nowhere", t.TempDir())(), false)
+	want(t, watch(t, "unix:path=/nowhere", "KDE", t.TempDir())(), false)
 }
 
 func TestASessionThatEndsEndsNothing(t *testing.T) {
 	bus := dbustest.StartBus(t)
-	next := watch(t, bus.Address, t.TempDir())
+	next := watch(t, bus.Address, "KDE", t.TempDir())
 	want(t, next(), false)
 	bus.Kill()
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"flag"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,4 +38,54 @@ func TestReadmeListsTheSettings(t *testing.T) {
 	if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What the README's table of troubles quotes is what the program says. A text that is put together from parts is
+// looked for part by part.
+func TestReadmeQuotesTheProgram(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(text), "## When something is wrong\n")
+	if section, _, _ = strings.Cut(section, "\n## "); !ok {
+		t.Fatal("the README has no table of troubles")
+	}
+	source := sources(t)
+	quotes := regexp.MustCompile(`"([^"]+)"`)
+	joints := regexp.MustCompile(`…|·|: |\d+\.\d+\.\d+\.\d+:\d+`)
+	found := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(section, -1) {
+		for _, quote := range quotes.FindAllStringSubmatch(row[1], -1) {
+			found++
+			for _, part := range joints.Split(quote[1], -1) {
+				if part = strings.TrimSpace(part); !strings.Contains(source, part) {
+					t.Errorf("%s: the program never says %q", row[1], part)
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("the table quotes the program %d times only", found)
+	}
+}
+
+// sources is the code of the program, without its tests.
+func sources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, folder := range []string{"../../app", "../../server", "."} {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			code, err := os.ReadFile(path)
+			all.Write(code)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -169,5 +171,20 @@ func TestModelsAreListedAtOnceInAnyScenario(t *testing.T) {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || string(body) != `{"data":[{"id":"m"}]}` {
 		t.Errorf("got %q, %v", body, err)
+	}
+}
+
+func TestPicturesMakesTheirFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "some", "pictures")
+	t.Setenv("CHATWRIGHT_SCREENSHOTS", folder)
+	if got := servertest.Pictures(t); got != folder {
+		t.Errorf("got %s, want %s", got, folder)
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		t.Errorf("it was not made: %v", err)
+	}
+	t.Setenv("CHATWRIGHT_SCREENSHOTS", "")
+	if info, err := os.Stat(servertest.Pictures(t)); err != nil || !info.IsDir() {
+		t.Errorf("without it there is no folder: %v", err)
 	}
 }

@@ -26,6 +26,7 @@ mount --bind "$base/files" "$base/root/tmp/files"
 mount --bind "$base/changed" "$base/root/tmp/changed"
 mount --bind / "$base/root/tmp/lower"
 ip link set lo up
+unset TMPDIR # of the caller; in there is a /tmp without it
 script=/tmp/files/$(basename "$1"); shift
 args=()
 for path; do args+=("/tmp/files/$(basename "$path")"); done
