@@ -18,6 +18,7 @@ import (
 
 	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 func makeDatabase(t *testing.T, path string) {
@@ -94,13 +95,8 @@ func TestHangupExchangesTheDatabases(t *testing.T) {
 		{nil, `{"holders":[]}`},
 	} {
 		hangup(c.flags...)
-		deadline := time.Now().Add(patience)
-		for got := holders(); got != c.want; got = holders() {
-			if time.Now().After(deadline) {
-				t.Fatalf("%v: got %s, want %s", c.flags, got, c.want)
-			}
-			time.Sleep(10 * time.Millisecond) // between two questions: the restart has no other sign to the outside
-		}
+		// The restart has no other sign to the outside.
+		timetest.Until(t, c.want, func() (string, bool) { got := holders(); return got, got == c.want })
 	}
 }
 
@@ -131,17 +127,16 @@ func TestLookoutAsksOnlyWhileADatabaseIsDown(t *testing.T) {
 				t.Errorf("%s: got %d probes and %d notices, want %d and %d", what, got, len(b.Get().notices), n, notices)
 			}
 		}
-		time.Sleep(24 * time.Hour)
+		timetest.Pass(24 * time.Hour)
 		expect("a day on which it answers", 1, 0)
 		ask <- struct{}{}
 		expect("somebody looks, and all is well", 1, 0)
 
 		down.Store(true)
 		look.observe("shop", fmt.Errorf("a query failed"))
-		time.Sleep(askSoon + time.Second)
+		timetest.Pass(askSoon + time.Second)
 		expect("soon after it went down", 2, 1)
-		time.Sleep(24 * time.Hour)
-		synctest.Wait()
+		timetest.Pass(24 * time.Hour)
 		if got := probes.Load(); got > 300 {
 			t.Errorf("a day on which it is down: got %d probes", got)
 		}
@@ -152,7 +147,7 @@ func TestLookoutAsksOnlyWhileADatabaseIsDown(t *testing.T) {
 		down.Store(false)
 		look.observe("shop", nil) // a query went through
 		expect("it is back", before+1, 0)
-		time.Sleep(24 * time.Hour)
+		timetest.Pass(24 * time.Hour)
 		if got := probes.Load(); got > before+2 {
 			t.Errorf("a day on which it answers again: got %d probes more", got-before-1)
 		}

@@ -37,18 +37,7 @@ func TestWhoAsksDuringTheGraceHearsThatItEnds(t *testing.T) {
 	}()
 	<-asked
 	l.click(tray.Quit)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		status, err := daemon.Status(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status.Detail == DetailEnding && status.Metrics.InFlight == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the status does not show that the companion ends: %+v", status)
-		}
-	}
+	l.awaitStatus("that the companion ends", func(s protocol.Status) bool { return s.Detail == DetailEnding && s.Metrics.InFlight == 1 })
 	_, err := daemon.Open(t.Context(), protocol.OpenConsole)
 	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != protocol.CodeConflict || refused.Hint == "" {
 		t.Errorf("open: got %v, want a refusal with a way out", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 func TestAddressThatStaysHeldWakesNobody(t *testing.T) {
@@ -18,8 +19,7 @@ func TestAddressThatStaysHeldWakesNobody(t *testing.T) {
 	_ = play(t, st, func(t *testing.T) {
 		st.wantPhase(t, protocol.PhaseBlocked)
 		_, changed := st.board.Watch()
-		time.Sleep(20 * time.Second) // fake time
-		synctest.Wait()
+		timetest.Pass(20 * time.Second)
 		if closed(changed) {
 			t.Error("the status changed although nothing did")
 		}
@@ -48,8 +48,7 @@ func TestRestartThatCannotListenIsTriedAgain(t *testing.T) {
 	}
 	_ = play(t, st, func(t *testing.T) {
 		st.wantPhase(t, protocol.PhaseRunning)
-		time.Sleep(10 * time.Second) // fake time: 0.5 + 1 + 2 s of pauses
-		synctest.Wait()
+		timetest.Pass(10 * time.Second) // 0.5 + 1 + 2 s of pauses
 		st.wantPhase(t, protocol.PhaseRunning)
 	})
 }
@@ -61,7 +60,7 @@ func TestBlockedTrayOutlivesABadConfiguration(t *testing.T) {
 	err := play(t, st, func(t *testing.T) {
 		st.wantPhase(t, protocol.PhaseBlocked)
 		st.set(func() { st.prepErr = errors.New("fixtures.json: no such file or directory") })
-		time.Sleep(time.Minute) // fake time
+		timetest.Pass(time.Minute)
 		st.wantPhase(t, protocol.PhaseFailed)
 	})
 	if err != nil {

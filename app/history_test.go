@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // chat makes one call of the demo model.
@@ -29,18 +29,15 @@ func (l *living) chat() {
 // awaitStatus waits until the status is as it should be.
 func (l *living) awaitStatus(what string, ok func(protocol.Status) bool) {
 	l.t.Helper()
-	var last protocol.Status
 	daemon := client.New(l.cfg.Paths.Socket)
-	for deadline := time.Now().Add(patience); !ok(last); {
-		if time.Now().After(deadline) {
-			l.t.Fatalf("the status does not show %s: %+v", what, last)
-		}
-		var err error
-		if last, err = daemon.Status(l.t.Context()); err != nil {
+	timetest.Until(l.t, "a status that shows "+what, func() (protocol.Status, bool) {
+		l.t.Helper()
+		status, err := daemon.Status(l.t.Context())
+		if err != nil {
 			l.t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks
-	}
+		return status, ok(status)
+	})
 }
 
 func TestTodayIsShownAndSurvivesTheApp(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/studio"
 	"chatwright.dev/tray/server/watch"
 )
@@ -193,8 +194,7 @@ func TestLooksAreDailyAndSpread(t *testing.T) {
 		if len(l.shelf.looked()) != 1 {
 			t.Fatalf("looks at the start: got %d, want 1", len(l.shelf.looked()))
 		}
-		time.Sleep(30 * day)
-		synctest.Wait()
+		timetest.Pass(30 * day)
 		if n := len(l.shelf.looked()); n < 29 || n > 33 {
 			t.Errorf("looks in a month: got %d, want about one a day", n)
 		}
@@ -217,8 +217,7 @@ func TestWithoutAPeriodOnlyWhatIsMissingIsFetched(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := open(t, onDisk, 0, nil)
 			l.Woke()
-			time.Sleep(100 * day)
-			synctest.Wait()
+			timetest.Pass(100 * day)
 			if got := len(l.shelf.looked()); got != want {
 				t.Errorf("with %q on disk: got %d looks, want %d", onDisk, got, want)
 			}
@@ -231,8 +230,7 @@ func TestWithoutAPeriodOnlyWhatIsMissingIsFetched(t *testing.T) {
 func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, "0.4.1", day, nil)
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		timetest.Pass(time.Hour)
 		away := true
 		l.shelf.will(func(context.Context) error {
 			if away {
@@ -241,8 +239,7 @@ func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 			return nil
 		})
 		l.Woke()
-		time.Sleep(5 * time.Hour)
-		synctest.Wait()
+		timetest.Pass(5 * time.Hour)
 		want := []time.Duration{time.Hour}
 		for m := time.Minute; m < time.Hour; m *= 2 {
 			want = append(want, m)
@@ -256,8 +253,7 @@ func TestAfterSleepItIsLookedAndAgainUntilTheNetworkIsBack(t *testing.T) {
 		}
 		away = false
 		before := len(l.shelf.looked())
-		time.Sleep(day)
-		synctest.Wait()
+		timetest.Pass(day)
 		if got := len(l.shelf.looked()) - before; got != 1 {
 			t.Errorf("looks in the day after: got %d, want the one that went well", got)
 		}
@@ -273,8 +269,7 @@ func TestWithoutACopyTheReasonIsSaidOnceAndStaysUntilThereIsOne(t *testing.T) {
 				return hint.With(fmt.Errorf("updating Studio: %w at https://x.test/: the server answered 404 Not Found", studio.ErrManifest), "check the network")
 			})
 		})
-		time.Sleep(3 * time.Hour)
-		synctest.Wait()
+		timetest.Pass(3 * time.Hour)
 		n := l.notices()
 		if len(n) != 1 || !strings.HasPrefix(n[0].Text, "Studio could not be fetched: ") || !strings.Contains(n[0].Text, "404") {
 			t.Fatalf("notices: got %+v", n)
@@ -286,8 +281,7 @@ func TestWithoutACopyTheReasonIsSaidOnceAndStaysUntilThereIsOne(t *testing.T) {
 			t.Errorf("warnings: got %q, want the one of the notice", l.warned)
 		}
 		l.shelf.will(func(context.Context) error { l.shelf.serve("0.4.1"); return nil })
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
+		timetest.Pass(2 * time.Hour)
 		if n := l.notices(); len(n) != 0 {
 			t.Errorf("the notice outlived its cause: %+v", n)
 		}
@@ -367,8 +361,7 @@ func TestWhoIsToldOfAFailure(t *testing.T) {
 				if c.told && !strings.HasPrefix(n[0].Text, "Studio was not updated: "+c.err.Error()) {
 					t.Errorf("text: got %q", n[0].Text)
 				}
-				time.Sleep(12 * day)
-				synctest.Wait()
+				timetest.Pass(12 * day)
 				pauses := l.pauses()
 				if c.asked {
 					pauses = pauses[1:] // between the one of the start and the one that was asked for
@@ -387,13 +380,12 @@ func TestWhatEndsTheNoticeOfAFailedUpdate(t *testing.T) {
 	for name, act := range map[string]func(*library){
 		"a rollback":         func(l *library) { _ = l.Rollback(context.Background()) },
 		"an update":          func(l *library) { l.shelf.will(nothing); _ = l.Update(context.Background(), true) },
-		"the next good look": func(l *library) { l.shelf.will(nothing); time.Sleep(2 * day) },
+		"the next good look": func(l *library) { l.shelf.will(nothing); timetest.Pass(2 * day) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := open(t, "0.4.1", day, func(l *library) { l.shelf.will(broken) })
-				time.Sleep(time.Hour) // longer than a notice without a cause lives
-				synctest.Wait()
+				timetest.Pass(time.Hour) // longer than a notice without a cause lives
 				if len(l.notices()) != 1 {
 					t.Fatalf("notices: got %v, want one that stays", l.notices())
 				}

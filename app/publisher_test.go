@@ -8,6 +8,7 @@ import (
 
 	"chatwright.dev/tray/server/metrics"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/watch"
 )
 
@@ -41,10 +42,9 @@ func TestStatusFollowsAFloodCalmlyAndAPhaseAtOnce(t *testing.T) {
 		for range 1000 { // two seconds of five hundred calls a second
 			store.Begin("m")
 			store.End(protocol.Call{Model: "m", Status: 200, Verdict: protocol.VerdictComplete})
-			time.Sleep(2 * time.Millisecond)
+			timetest.Pass(2 * time.Millisecond)
 		}
-		time.Sleep(calmness)
-		synctest.Wait()
+		timetest.Pass(calmness)
 		if published < 8 || published > 10 {
 			t.Errorf("statuses in 2 s of flood: got %d, want 4 a second", published)
 		}
@@ -56,8 +56,7 @@ func TestStatusFollowsAFloodCalmlyAndAPhaseAtOnce(t *testing.T) {
 		}
 
 		before := published
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		timetest.Pass(time.Hour)
 		if published != before {
 			t.Errorf("statuses in an idle hour: got %d, want none", published-before)
 		}

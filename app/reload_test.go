@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/app/tray"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // hangups runs a companion that reads these settings at each hangup.
@@ -64,11 +64,7 @@ func TestHangupWithAnotherAddressOrPageIsToldEverywhere(t *testing.T) {
 	addr := closedAddr(t)
 	hangup("addr="+addr, "ui-dir="+filepath.Dir(write(t, "index.html", "<p>Studio</p>")))
 	l.awaitMenu("Running on " + addr)
-	for deadline := time.Now().Add(patience); l.discovery().Addr != addr; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("daemon.json names %s, want %s", l.discovery().Addr, addr)
-		}
-	}
+	timetest.Until(t, "daemon.json to name "+addr, func() (string, bool) { got := l.discovery().Addr; return got, got == addr })
 	l.click(tray.OpenStudio)
 	if got, want := <-l.opened, ":"+addr[strings.LastIndexByte(addr, ':')+1:]+"/"; !strings.HasSuffix(got, want) {
 		t.Errorf("Open Studio opens %s, want the folder that is served: %s", got, want)
@@ -78,17 +74,12 @@ func TestHangupWithAnotherAddressOrPageIsToldEverywhere(t *testing.T) {
 func TestHangupChangesTheLogLevel(t *testing.T) {
 	l, hangup := hangups(t)
 	hangup("log-level=debug")
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	timetest.Until(t, "something that is logged at debug", func() (string, bool) {
 		l.click(tray.OpenConsole) // which has the upstream probed, and that is logged at debug
-		text, _ := os.ReadFile(l.cfg.Paths.Log)
-		if strings.Contains(string(text), "level=DEBUG") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing is logged at debug:\n%s", text)
-		}
 		<-l.opened
-	}
+		text, _ := os.ReadFile(l.cfg.Paths.Log)
+		return string(text), strings.Contains(string(text), "level=DEBUG")
+	})
 }
 
 func TestHangupSaysWhatTheNextStartChanges(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	"chatwright.dev/tray/server/cassette"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 const callersKey = "sk-planted-0123456789"
@@ -90,7 +91,7 @@ func slowModel(t *testing.T, pause time.Duration, parrots bool) string {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i, word := range []string{"Hello ", "again"} {
 			if i > 0 {
-				time.Sleep(pause) // what is to be recorded
+				timetest.Pause(pause, "what is to be recorded")
 			}
 			_, _ = io.WriteString(w, `data: {"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"`+word+`"}}]}`+"\n\n")
 			_ = http.NewResponseController(w).Flush()

@@ -19,6 +19,7 @@ import (
 	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/watch"
 )
 
@@ -329,12 +330,8 @@ func TestMemoryOfUpstreams(t *testing.T) {
 	where := pathsIn(t)
 	base := model.URL + "/v1"
 	live(t, func(c *Config) { c.Paths = where; c.Settings = settingsWith(t, "upstream="+base) })
-	var state settings.State
-	for deadline := time.Now().Add(patience); state.Upstreams[base].LastAnswered.IsZero(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s does not say when %s answered: %+v", where.StateFile, base, state)
-		}
-		time.Sleep(5 * time.Millisecond) // between two looks at a file that tells nobody when it changes
-		state, _, _ = settings.ReadState(where.StateFile)
-	}
+	timetest.Until(t, "a state file that says when "+base+" answered", func() (settings.State, bool) {
+		state, _, _ := settings.ReadState(where.StateFile)
+		return state, !state.Upstreams[base].LastAnswered.IsZero()
+	})
 }

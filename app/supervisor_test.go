@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // stage is a supervisor whose surroundings a test plays.
@@ -197,13 +198,12 @@ func TestHeldPortInATrayIsShownAndTriedAgain(t *testing.T) {
 			t.Error("start on a held port: no error")
 		}
 		tries := st.triesSoFar()
-		time.Sleep(6 * time.Second) // fake time
-		synctest.Wait()
+		timetest.Pass(6 * time.Second)
 		if got := st.triesSoFar() - tries; got != 3 {
 			t.Errorf("tries in 6 s: got %d, want one every 2 s", got)
 		}
 		st.set(func() { st.heldBy = nil })
-		time.Sleep(2 * time.Second)
+		timetest.Pass(2 * time.Second)
 		st.wantPhase(t, protocol.PhaseRunning)
 		if n := st.board.Get().notices; len(n) != 0 {
 			t.Errorf("the notice outlived its cause: %+v", n)

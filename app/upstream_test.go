@@ -13,6 +13,7 @@ import (
 
 	"chatwright.dev/tray/app/settings"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/upstream"
 )
 
@@ -135,14 +136,12 @@ func TestProbesAtStartAndAfterSleepOnly(t *testing.T) {
 		ended := make(chan error, 1)
 		s.Ask()
 		go func() { ended <- s.Run(ctx) }()
-		time.Sleep(24 * time.Hour) // fake time
-		synctest.Wait()
+		timetest.Pass(24 * time.Hour)
 		if got := probes.Load(); got != 1 {
 			t.Errorf("probes in a day awake: got %d, want the one at start", got)
 		}
 		slept.Store(int64(8 * time.Hour))
-		time.Sleep(2 * wakePeriod)
-		synctest.Wait()
+		timetest.Pass(2 * wakePeriod)
 		if got := probes.Load(); got != 2 {
 			t.Errorf("probes after a night's sleep: got %d, want one more", got)
 		}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // daemon is where a process under test keeps its files.
@@ -60,13 +60,18 @@ func (d *daemon) started() int {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	eventually(d.t, "the process is ready", func() bool { return strings.Contains(d.log(), "ready "+strconv.Itoa(pid)) })
+	d.awaitLog("ready " + strconv.Itoa(pid))
 	return pid
 }
 
 func (d *daemon) log() string {
 	content, _ := os.ReadFile(d.opts.LogFile) // not there is empty
 	return string(content)
+}
+
+func (d *daemon) awaitLog(text string) {
+	d.t.Helper()
+	timetest.Until(d.t, "a log that says "+text, func() (string, bool) { log := d.log(); return log, strings.Contains(log, text) })
 }
 
 func (d *daemon) read(name string) string {
@@ -83,16 +88,6 @@ func (d *daemon) gone(want bool) {
 	for _, name := range []string{"server.pid", "server.pid.proc"} {
 		if _, err := os.Stat(filepath.Join(d.dir, name)); os.IsNotExist(err) != want {
 			d.t.Errorf("%s: gone %v, want %v", name, !want, want)
-		}
-	}
-}
-
-// eventually waits for what another process does.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it never came to be that " + what)
 		}
 	}
 }
@@ -278,7 +273,7 @@ func TestOriginalFault_ConcurrentStartsLeaveAnOrphan(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d starts made a process, want 1", won)
 	}
-	eventually(t, "the process is ready", func() bool { return strings.Contains(d.log(), "ready ") })
+	d.awaitLog("ready ")
 	if err := server.Stop(d.pid, 0); err != nil {
 		t.Error(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // A silent stream says ": ping" every 15 s, so that both sides notice when the other is gone.
@@ -24,7 +26,7 @@ func TestEventsPing(t *testing.T) {
 			defer close(done)
 			s.serveEvents(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/console/events", nil))
 		}()
-		time.Sleep(46 * time.Second)
+		timetest.Pass(46 * time.Second)
 		leave()
 		<-done
 		if got := strings.Count(w.Body.String(), ": ping\n\n"); got != 3 {

@@ -13,6 +13,7 @@ import (
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // Lines of "What the original gets wrong" in companion.md that only the whole surface shows; the others stand with
@@ -111,8 +112,8 @@ func TestOriginalFault_CutStreamsEndAsIfComplete(t *testing.T) {
 			t.Errorf("got a clean end after %q", body)
 		}
 	}
-	eventually(t, "the call is recorded", func() bool { return len(metricsOf(t, r)) == 1 })
-	if got := metricsOf(t, r)[0].Verdict; got != protocol.VerdictTruncated {
+	recorded := timetest.Until(t, "the record of the call", func() ([]protocol.Call, bool) { calls := metricsOf(t, r); return calls, len(calls) == 1 })
+	if got := recorded[0].Verdict; got != protocol.VerdictTruncated {
 		t.Errorf("got verdict %q, want truncated", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"chatwright.dev/tray/server"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 func TestReadPIDFile(t *testing.T) {
@@ -103,7 +104,7 @@ func TestIsProcessRunning(t *testing.T) {
 			break
 		}
 	}
-	eventually(t, "the process has ended", func() bool { return !server.IsProcessRunning(pid) })
+	timetest.Until(t, "the process to have ended", func() (int, bool) { return pid, !server.IsProcessRunning(pid) })
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

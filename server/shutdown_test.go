@@ -13,6 +13,7 @@ import (
 
 	"chatwright.dev/tray/server"
 	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // inFlight is a proxied call of which headers, or also a first event, have come.
@@ -69,18 +70,14 @@ func TestShutdownLetsCallsEnd(t *testing.T) {
 	if e, open := <-stream; open {
 		t.Errorf("the stream goes on with %+v", e)
 	}
-	if _, err := net.Dial("tcp", r.Addr); err == nil {
-		// The listener closes just after the streams begin to end; it must not stay.
-		for soonGone := time.Now().Add(5 * time.Second); err == nil && time.Now().Before(soonGone); {
-			var conn net.Conn
-			if conn, err = net.Dial("tcp", r.Addr); err == nil {
-				conn.Close()
-			}
-		}
+	// The listener closes just after the streams begin to end; it must not stay.
+	timetest.Until(t, "the listener to take no more connections", func() (error, bool) {
+		conn, err := net.Dial("tcp", r.Addr)
 		if err == nil {
-			t.Error("the listener still takes connections")
+			conn.Close()
 		}
-	}
+		return err, err != nil
+	})
 	close(release)
 	body, err := io.ReadAll(got.resp.Body)
 	if err != nil || !strings.HasSuffix(string(body), sse("[DONE]")) {

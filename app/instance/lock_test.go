@@ -36,9 +36,8 @@ func TestMain(m *testing.M) {
 
 func holdLock(path string) int {
 	go func() { // garbage is what a lock that nobody keeps becomes
-		for {
+		for range time.Tick(time.Millisecond) {
 			runtime.GC()
-			time.Sleep(time.Millisecond)
 		}
 	}()
 	if _, err := io.ReadAtLeast(os.Stdin, make([]byte, 1), 1); err != nil { // the starting gun

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"chatwright.dev/tray/app/notify"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,11 +34,6 @@ func run(t *testing.T, cfg notify.Config, refuse error, use func(n *notify.Notif
 			t.Errorf("still up at the end: %v", p.Up)
 		}
 	})
-}
-
-func pass(d time.Duration) {
-	time.Sleep(d) // of the bubble's clock
-	synctest.Wait()
 }
 
 func causes(p *notify.Paper) (list []string) {
@@ -68,13 +64,13 @@ func show(n *notify.Notifier, causes ...string) {
 func TestOncePerCauseForAsLongAsItStands(t *testing.T) {
 	run(t, notify.Config{}, nil, func(n *notify.Notifier, p *notify.Paper) {
 		show(n, "upstream")
-		pass(notify.Settle)
+		timetest.Pass(notify.Settle)
 		wantPosted(t, p, "upstream")
 		n.Show([]notify.Notice{{Cause: "upstream", Title: "in other words"}})
-		pass(24 * time.Hour)
+		timetest.Pass(24 * time.Hour)
 		wantPosted(t, p, "upstream")
 		show(n, "port", "upstream")
-		pass(notify.Settle)
+		timetest.Pass(notify.Settle)
 		wantPosted(t, p, "upstream", "port")
 		if len(p.Up) != 2 {
 			t.Errorf("got %v, want both up", p.Up)
@@ -85,9 +81,9 @@ func TestOncePerCauseForAsLongAsItStands(t *testing.T) {
 func TestWhatIsOverAtOnceIsNotTold(t *testing.T) {
 	run(t, notify.Config{}, nil, func(n *notify.Notifier, p *notify.Paper) {
 		show(n, "upstream")
-		pass(notify.Settle - time.Millisecond)
+		timetest.Pass(notify.Settle - time.Millisecond)
 		show(n)
-		pass(time.Hour)
+		timetest.Pass(time.Hour)
 		wantPosted(t, p)
 		if p.Dials != 0 {
 			t.Error("the desktop was asked for nothing")
@@ -98,14 +94,14 @@ func TestWhatIsOverAtOnceIsNotTold(t *testing.T) {
 func TestACauseThatEndsIsTakenBackAndMayComeAgain(t *testing.T) {
 	run(t, notify.Config{}, nil, func(n *notify.Notifier, p *notify.Paper) {
 		show(n, "upstream")
-		pass(notify.Settle)
+		timetest.Pass(notify.Settle)
 		show(n)
 		if len(p.Up) != 0 {
 			t.Errorf("got %v, want it taken back", p.Up)
 		}
-		pass(notify.Quiet)
+		timetest.Pass(notify.Quiet)
 		show(n, "upstream")
-		pass(notify.Settle)
+		timetest.Pass(notify.Settle)
 		wantPosted(t, p, "upstream", "upstream")
 	})
 }
@@ -114,13 +110,13 @@ func TestACauseThatFlapsIsToldOfSeldom(t *testing.T) {
 	run(t, notify.Config{}, nil, func(n *notify.Notifier, p *notify.Paper) {
 		for began := time.Now(); time.Since(began) < 3*notify.Quiet-time.Minute; {
 			show(n, "upstream")
-			pass(20 * time.Second)
+			timetest.Pass(20 * time.Second)
 			show(n)
-			pass(10 * time.Second)
+			timetest.Pass(10 * time.Second)
 		}
 		wantPosted(t, p, "upstream", "upstream", "upstream")
 		show(n, "upstream")
-		pass(notify.Quiet)
+		timetest.Pass(notify.Quiet)
 		if len(p.Up) != 1 {
 			t.Error("a cause that stays after it flapped is not on the screen")
 		}
@@ -130,13 +126,13 @@ func TestACauseThatFlapsIsToldOfSeldom(t *testing.T) {
 func TestADesktopThatRefusesIsAskedAgainForTheNextCause(t *testing.T) {
 	run(t, notify.Config{}, errors.New("no bus"), func(n *notify.Notifier, p *notify.Paper) {
 		show(n, "upstream")
-		pass(time.Hour)
+		timetest.Pass(time.Hour)
 		if p.Dials != 1 {
 			t.Errorf("got %d attempts, want 1", p.Dials)
 		}
 		p.Refuse = nil
 		show(n, "upstream", "port")
-		pass(time.Hour)
+		timetest.Pass(time.Hour)
 		wantPosted(t, p, "port")
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // startDaemon starts a daemon in the background and ends it with the test.
@@ -256,22 +257,12 @@ func TestWatchSaysThatTheDaemonHasEnded(t *testing.T) {
 			next.chat(aCall)
 			next.chat(aCall)
 			if command[0] == "calls" {
-				for deadline := time.Now().Add(patience); strings.Count(stdout.String(), "chatwright-demo") < 3; time.Sleep(pollPeriod) {
-					if time.Now().After(deadline) {
-						t.Fatalf("the calls of the next daemon are missing:\n%s", &stdout)
-					}
-				}
+				timetest.Until(t, "the calls of the next daemon", func() (string, bool) {
+					said := stdout.String()
+					return said, strings.Count(said, "chatwright-demo") == 3
+				})
 			}
 		})
-	}
-}
-
-func awaitText(t *testing.T, b *lockedBuffer, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(b.String(), text); time.Sleep(pollPeriod) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not say %q:\n%s", text, b)
-		}
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
+
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 func TestOnlyWhatCannotBeWrittenIsLetGo(t *testing.T) {
@@ -35,15 +36,10 @@ func TestACompanionThatHasSettledIsSmall(t *testing.T) {
 	t.Parallel()
 	c := newUser(t).launch("--headless")
 	const most = 16 << 10 // KiB, of a file of twice that and more
-	var kept int
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) { // a pause between two looks
-		if kept = mappedKiB(t, c.cmd.Process.Pid); kept < most {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d KiB of the program's file are in memory, want less than %d", kept, most)
-		}
-	}
+	kept := timetest.Until(t, fmt.Sprintf("less than %d KiB of the program's file in memory", most), func() (int, bool) {
+		kept := mappedKiB(t, c.cmd.Process.Pid)
+		return kept, kept < most
+	})
 	t.Logf("%d KiB of the program's file are in memory", kept)
 	if status, answer := c.chat(aCall); status != 200 {
 		t.Errorf("a call: status %d, %s", status, answer)

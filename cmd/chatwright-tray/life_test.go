@@ -15,6 +15,7 @@ import (
 
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 func TestHeadlessOnAHeldPort(t *testing.T) {
@@ -236,10 +237,5 @@ func openEvents(t *testing.T, c *companion) io.Reader {
 // refusesNew waits until no new connection is taken: the end has begun.
 func refusesNew(t *testing.T, c *companion) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); health(c.status.Addr) == nil; {
-		if time.Now().After(deadline) {
-			t.Fatal("the companion goes on taking calls")
-		}
-		pause(t.Context())
-	}
+	timetest.Until(t, "the companion to take no more calls", func() (error, bool) { err := health(c.status.Addr); return err, err != nil })
 }

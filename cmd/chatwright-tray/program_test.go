@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // patience bounds every wait of these tests. Nothing is expected to take a tenth of it.
@@ -142,20 +144,18 @@ func (u *user) launch(args ...string) *companion {
 // await waits until the daemon of this user has written daemon.json and answers with a status that is ok.
 func (u *user) await(ok func(protocol.Status) bool) (*client.Client, protocol.Status) {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(u.t.Context(), patience)
-	defer cancel()
 	daemon := client.New(filepath.Join(u.home, "c", "run", "control.sock"))
 	discovery := filepath.Join(u.home, "c", "daemon.json")
-	for {
-		if _, err := os.Stat(discovery); err == nil {
-			if s, err := daemon.Status(ctx); err == nil && ok(s) {
-				return daemon, s
-			}
+	return daemon, timetest.Until(u.t, "a daemon that answers as it should", func() (protocol.Status, bool) {
+		if _, err := os.Stat(discovery); err != nil {
+			return protocol.Status{Detail: err.Error()}, false
 		}
-		if !pause(ctx) {
-			u.t.Fatal("no daemon answers as it should")
+		s, err := daemon.Status(u.t.Context())
+		if err != nil {
+			return protocol.Status{Detail: err.Error()}, false
 		}
-	}
+		return s, ok(s)
+	})
 }
 
 // awaitStatus waits until the status is as it should be.
@@ -218,17 +218,11 @@ const aCall = `{"model":"chatwright-demo","messages":[{"role":"user","content":"
 // openedURLs waits until n URLs were opened and returns them.
 func (u *user) openedURLs(n int) []string {
 	u.t.Helper()
-	ctx, cancel := context.WithTimeout(u.t.Context(), patience)
-	defer cancel()
-	for {
+	return timetest.Until(u.t, fmt.Sprint(n, " URLs that are opened"), func() ([]string, bool) {
 		text, _ := os.ReadFile(u.opened)
-		if urls := strings.Fields(string(text)); len(urls) >= n {
-			return urls
-		}
-		if !pause(ctx) {
-			u.t.Fatalf("%d URLs were not opened", n)
-		}
-	}
+		urls := strings.Fields(string(text))
+		return urls, len(urls) >= n
+	})
 }
 
 // health asks whether an address answers as a companion.
@@ -264,4 +258,10 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
+}
+
+// awaitText waits until a program has said a text.
+func awaitText(t testing.TB, b *lockedBuffer, text string) {
+	t.Helper()
+	timetest.Until(t, strconv.Quote(text), func() (string, bool) { said := b.String(); return said, strings.Contains(said, text) })
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/studio/studiotest"
 )
 
@@ -104,7 +105,7 @@ func (u *user) killDuringUpdate(release *studiotest.Release, version string, sit
 	release.Await(studiotest.Archive, asked)
 	if how == "" {
 		delay := time.Duration(random.Int64N(int64(whole)))
-		pauseFor(delay)
+		timetest.Pause(delay, "killed somewhere in the update")
 		how = fmt.Sprintf("killed %s after the archive was asked for", delay)
 	}
 	_ = cmd.Process.Kill()

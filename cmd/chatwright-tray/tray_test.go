@@ -12,6 +12,7 @@ import (
 
 	"chatwright.dev/tray/app/tray/desktop/dbustest"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // desk is a desktop session: a bus with a panel.
@@ -201,7 +202,7 @@ func TestIdleTraySendsNothing(t *testing.T) {
 	quiet := 5 * time.Second
 	for deadline := time.Now().Add(patience); ; {
 		monitor.Reset()
-		time.Sleep(quiet) // the subject of the test is that nothing happens in this time
+		timetest.Pause(quiet, "the subject of the test is that nothing happens in this time")
 		seen := monitor.Signals()
 		if len(seen) == 0 {
 			return
@@ -360,10 +361,5 @@ func freeAddr(t testing.TB) string {
 // awaitSaid waits until the companion has printed a text.
 func (c *companion) awaitSaid(text string) {
 	c.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(c.stderr.String(), text); {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("the companion does not say %q", text)
-		}
-		pause(c.t.Context())
-	}
+	awaitText(c.t, c.stderr, text)
 }

@@ -15,6 +15,7 @@ import (
 
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/watch"
 )
 
@@ -136,11 +137,10 @@ func TestStreamBeginsWithTheStateNow(t *testing.T) {
 func TestStatesInBetweenAreLeftOutAndTheNewestIsNot(t *testing.T) {
 	bubble(t, func(status *watch.Value[protocol.Status], f *follower, _ func()) {
 		for i := range 1000 { // a second of a thousand changes
-			time.Sleep(time.Millisecond)
+			timetest.Pass(time.Millisecond)
 			status.Set(protocol.Status{Detail: "x", PID: i + 1})
 		}
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
+		timetest.Pass(200 * time.Millisecond)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if n := len(f.states); n < 10 || n > 12 {
@@ -154,8 +154,7 @@ func TestStatesInBetweenAreLeftOutAndTheNewestIsNot(t *testing.T) {
 
 func TestQuietStreamSaysNothingButPings(t *testing.T) {
 	bubble(t, func(_ *watch.Value[protocol.Status], f *follower, _ func()) {
-		time.Sleep(61 * time.Second)
-		synctest.Wait()
+		timetest.Pass(61 * time.Second)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.pings != 4 || len(f.states) != 1 {
@@ -167,7 +166,7 @@ func TestQuietStreamSaysNothingButPings(t *testing.T) {
 // The stream ends at once, and well: not even the end of a long silence looks like a broken connection.
 func TestStreamEndsAtOnceAndCleanlyWhenTheDaemonStops(t *testing.T) {
 	bubble(t, func(_ *watch.Value[protocol.Status], f *follower, stop func()) {
-		time.Sleep(14 * time.Second) // longer than the deadline of the last write
+		timetest.Pass(14 * time.Second) // longer than the deadline of the last write
 		before := time.Now()
 		stop()
 		<-f.ended

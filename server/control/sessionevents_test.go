@@ -17,6 +17,7 @@ import (
 
 	"chatwright.dev/tray/server/control"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/session"
 	"chatwright.dev/tray/server/watch"
 )
@@ -225,7 +226,7 @@ func TestAQuietSessionSaysNothingButPings(t *testing.T) {
 			data, _ := io.ReadAll(conn)
 			got <- string(data)
 		}()
-		time.Sleep(61 * time.Second)
+		timetest.Pass(61 * time.Second)
 		_ = conn.SetReadDeadline(time.Now())
 		text := <-got
 		_ = conn.Close()
@@ -250,14 +251,12 @@ func TestAFollowerThatDoesNotReadIsCutAndDelaysNobody(t *testing.T) {
 		if took := time.Since(begun); took != 0 {
 			t.Errorf("10,000 events waited %s for it", took)
 		}
-		time.Sleep(9 * time.Second)
-		synctest.Wait()
+		timetest.Pass(9 * time.Second)
 		one := make([]byte, 1)
 		if _, err := conn.Read(one); err != nil {
 			t.Errorf("after 9 s: got %v, want the connection still there", err)
 		}
-		time.Sleep(12 * time.Second)
-		synctest.Wait()
+		timetest.Pass(12 * time.Second)
 		if _, err := io.Copy(io.Discard, conn); err != nil {
 			t.Errorf("after 21 s: got %v, want it cut", err)
 		}

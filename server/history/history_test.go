@@ -18,6 +18,7 @@ import (
 	"chatwright.dev/tray/server/history"
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // gateway.md 20: totals survive a restart, today, 7 days, per model.
@@ -184,14 +185,13 @@ func TestFlushTakesASecondAndAFullBufferNone(t *testing.T) {
 
 		one := protocol.Call{Timestamp: time.Now()}
 		store.Add(one)
-		time.Sleep(999 * time.Millisecond)
+		timetest.Pass(999 * time.Millisecond)
 		store.Add(one)
 		synctest.Wait()
 		if got := written(); got != 0 {
 			t.Errorf("before the second is over: got %d calls written, want none", got)
 		}
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
+		timetest.Pass(time.Millisecond)
 		if got := written(); got != 2 {
 			t.Errorf("after a second: got %d calls written, want 2", got)
 		}
@@ -230,15 +230,13 @@ func TestTodayEndsAtMidnightAndOldCallsGo(t *testing.T) {
 		go func() { ended <- store.Run(ctx) }()
 		for day := range 5 {
 			store.Add(protocol.Call{Timestamp: clock(), ID: fmt.Sprint(day)})
-			time.Sleep(time.Hour)
-			synctest.Wait()
+			timetest.Pass(time.Hour)
 			state := store.State().Get()
 			// Those of three days are kept, and whoever is on the edge until that day's midnight has passed.
 			if want := int64(min(day+1, 4)); state.Today.Calls != 1 || state.Week.Calls != want {
 				t.Errorf("day %d: got %d calls today and %d in the week, want 1 and %d", day, state.Today.Calls, state.Week.Calls, want)
 			}
-			time.Sleep(time.Until(begin.AddDate(0, 0, day+1)))
-			synctest.Wait()
+			timetest.Pass(time.Until(begin.AddDate(0, 0, day+1)))
 			if got := store.State().Get().Today.Calls; got != 0 {
 				t.Errorf("midnight after day %d: got %d calls today, want none", day, got)
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/upstream"
 )
 
@@ -129,7 +130,7 @@ func TestUpstreamsThatBreakOff(t *testing.T) {
 			f := startFront(t, rawUpstream(t, func(conn net.Conn, _ *http.Request, _ int) bool {
 				_, _ = io.WriteString(conn, c.sends)
 				if c.reset {
-					time.Sleep(150 * time.Millisecond) // a reset throws away what has not been read by then
+					timetest.Pause(150*time.Millisecond, "a reset throws away what has not been read by then")
 					_ = conn.(*net.TCPConn).SetLinger(0)
 				}
 				return false

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 const (
@@ -240,12 +241,12 @@ func TestFirstTokenAndRate(t *testing.T) {
 	got := make([]byte, len(roleChunk))
 	for _, next := range []struct {
 		event string
-		after time.Duration // what is measured
+		after time.Duration
 	}{{tokenEvent, 60 * time.Millisecond}, {usageEvent + doneEvent, 100 * time.Millisecond}} {
 		if _, err := io.ReadFull(answer.Body, got); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(next.after)
+		timetest.Pause(next.after, "what is measured")
 		steps <- next.event
 		got = make([]byte, len(next.event))
 	}

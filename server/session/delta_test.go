@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/session"
 )
 
@@ -25,7 +26,7 @@ func TestDeltasAreBatched(t *testing.T) {
 				m := open(t, session.Config{Model: model(func(_ context.Context, _ session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
 					for range 10_000 { // ten seconds of a thousand pieces
 						emit(c.piece)
-						time.Sleep(time.Millisecond)
+						timetest.Pause(time.Millisecond, "a thousand pieces a second, by the bubble's clock")
 					}
 					return done(), nil
 				})})
@@ -37,8 +38,7 @@ func TestDeltasAreBatched(t *testing.T) {
 				if waited := first.At.Sub(began); waited != 0 {
 					t.Errorf("the first piece waited %s", waited)
 				}
-				time.Sleep(10 * time.Second) // by the bubble's clock
-				synctest.Wait()
+				timetest.Pass(10 * time.Second)
 				events := all(t, s.After)
 				deltas := strings.Count(kinds(events), "message.")
 				if deltas > c.most || deltas < c.most-10 {
@@ -64,8 +64,7 @@ func TestTheLastPieceOfABurstComesSoon(t *testing.T) {
 		})})
 		s := m.create(t)
 		say(t, s, "hello")
-		time.Sleep(60 * time.Millisecond)
-		synctest.Wait()
+		timetest.Pass(60 * time.Millisecond)
 		if got := texts(t, all(t, s.After), protocol.EventMessageDelta); got != "first and last" {
 			t.Errorf("after 60 ms: got %q", got)
 		}

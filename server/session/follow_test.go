@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/session"
 )
 
@@ -63,7 +64,7 @@ func TestWhatAnyFollowerSawIsASliceOfTheRecord(t *testing.T) {
 		for range r.IntN(6) {
 			// Large enough, now and then, that memory does not hold the last hundred of them.
 			emit(session.Delta{Text: strings.Repeat("é", 1+r.IntN(40)*r.IntN(800))})
-			time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+			timetest.Pause(time.Duration(r.IntN(20))*time.Millisecond, "models are no clocks")
 		}
 		return done(), ctx.Err()
 	})})
@@ -183,7 +184,7 @@ func TestRenamesUnderLoadShareTheCounter(t *testing.T) {
 	m := open(t, session.Config{Model: model(func(ctx context.Context, _ session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
 		for ctx.Err() == nil {
 			emit(session.Delta{Text: "x"})
-			time.Sleep(100 * time.Microsecond)
+			timetest.Pause(100*time.Microsecond, "a fast model, not a flood")
 		}
 		return session.ModelResult{}, ctx.Err()
 	})})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/session"
 )
 
@@ -23,7 +24,7 @@ func victim(dir string) {
 	babble := model(func(ctx context.Context, _ session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {
 		for i := 0; ctx.Err() == nil; i++ {
 			emit(session.Delta{Text: fmt.Sprintf("piece %d ", i), Reasoning: "hm"})
-			time.Sleep(time.Millisecond)
+			timetest.Pause(time.Millisecond, "a fast model, not a flood")
 		}
 		return session.ModelResult{}, ctx.Err()
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"chatwright.dev/tray/server/studio"
 )
@@ -164,10 +164,13 @@ func child() {
 	cfg := studio.Config{CacheDir: fields[0], BaseURL: fields[1]}
 	step, isRollback := strings.CutPrefix(fields[2], "rollback ")
 	step, isPrune := strings.CutPrefix(step, "prune ")
+	stay := func() {
+		fmt.Println("reached")
+		_, _ = io.Copy(io.Discard, os.Stdin) // which ends with the test, should that die before it kills us
+	}
 	cfg.OnStep(func(name string) error {
 		if name == step {
-			fmt.Println("reached")
-			time.Sleep(time.Minute) // killed long before
+			stay()
 		}
 		return nil
 	})
@@ -177,8 +180,7 @@ func child() {
 	case step == "serve":
 		k := studio.NewKeeper(s, nil)
 		k.Refresh()
-		fmt.Println("reached")
-		time.Sleep(time.Minute) // killed long before
+		stay()
 	case isRollback:
 		_, err = s.Rollback(context.Background())
 	case isPrune:
@@ -198,6 +200,9 @@ func startChild(t *testing.T, cfg studio.Config, step string) childProcess {
 	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{cfg.CacheDir, cfg.BaseURL, step}, "\n"))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil { // never written to
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/studio"
 	"chatwright.dev/tray/server/watch"
 )
@@ -27,7 +28,7 @@ func TestProgressAsAState(t *testing.T) {
 			if now := state.Get(); now != last {
 				changes, last = changes+1, now
 			}
-			time.Sleep(10 * time.Millisecond)
+			timetest.Pass(10 * time.Millisecond)
 		}
 		if changes < 90 || changes > 105 {
 			t.Errorf("got %d changes in 10 s, want about ten a second", changes)
@@ -37,7 +38,7 @@ func TestProgressAsAState(t *testing.T) {
 		}
 		// A download that starts again has a speed of its own.
 		report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: 0, Total: total})
-		time.Sleep(time.Second)
+		timetest.Pass(time.Second)
 		report(studio.Progress{Stage: studio.Downloading, Version: "1.1.0", Received: 500_000, Total: total})
 		if got := state.Get(); got.Rate < 0 || got.Rate > 600_000 {
 			t.Errorf("after a restart: got %d bytes a second, want about 500 kB", got.Rate)

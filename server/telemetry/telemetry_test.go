@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 	"chatwright.dev/tray/server/telemetry"
 )
 
@@ -356,11 +357,11 @@ func TestTroubleIsSaidOnceForEachCause(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
-	await(t, "five batches", func() bool {
+	timetest.Until(t, "five batches", func() (int, bool) {
 		e.Observe(good())
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.paths) >= 5
+		return len(c.paths), len(c.paths) >= 5
 	})
 	cancel()
 	if err := <-ended; err != nil {
@@ -433,18 +434,6 @@ func TestObserveNeverWaits(t *testing.T) {
 	}
 	if want := "dropped=3976"; !strings.Contains(log.String(), want) {
 		t.Errorf("want %s in\n%s", want, log)
-	}
-}
-
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(10 * time.Second)
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
-		case <-time.After(5 * time.Millisecond):
-		}
 	}
 }
 

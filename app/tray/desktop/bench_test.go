@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/app/tray/desktop/dbustest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // BenchmarkExecToIcon is the time from exec until the icon is in the panel and its menu was read.
@@ -39,7 +40,7 @@ func BenchmarkIdle(b *testing.B) {
 	var used time.Duration
 	for b.Loop() {
 		before := askCPU(b, c)
-		time.Sleep(idle)
+		timetest.Pause(idle, "what an idle stretch costs is the subject")
 		used += askCPU(b, c) - before
 	}
 	b.ReportMetric(100*used.Seconds()/(idle.Seconds()*float64(b.N)), "%cpu")

@@ -12,6 +12,7 @@ import (
 
 	"chatwright.dev/tray/app/tray"
 	"chatwright.dev/tray/app/tray/desktop/dbustest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // soon is how long a test waits for what should be there at once, on a machine that is busy with other tests.
@@ -126,7 +127,7 @@ func TestNoSignalWhileIdle(t *testing.T) {
 	const quiet = 2 * time.Second
 	for end := time.Now().Add(quiet); time.Now().Before(end); {
 		c.show(running())
-		time.Sleep(50 * time.Millisecond) // the pace of an app that reports more than there is to see
+		timetest.Pause(50*time.Millisecond, "the pace of an app that reports more than there is to see")
 	}
 	if got := monitor.Signals(); len(got) != 0 {
 		t.Errorf("got %d signals in %v, want none: %v", len(got), quiet, got)

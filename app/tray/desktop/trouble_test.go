@@ -13,6 +13,7 @@ import (
 
 	"chatwright.dev/tray/app/tray/desktop/dbustest"
 	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // desktop-facts.md: no bus, a bus that is none, and a bus that is silent. The daemon runs on, hears why there is no
@@ -120,7 +121,7 @@ func TestAPanelThatIsALittleLateIsNoTrouble(t *testing.T) {
 	bus := dbustest.StartBus(t)
 	child := startChild(t, bus.Env())
 	child.show(running())
-	time.Sleep(300 * time.Millisecond) // the panel takes its time
+	timetest.Pause(300*time.Millisecond, "the panel takes its time")
 	watcher := bus.StartWatcher(t)
 	watcher.Item(t, soon).AwaitLabel(t, soon, "Open Studio")
 	child.ends(soon) // and it has said nothing of an icon that is not there
@@ -145,7 +146,7 @@ func TestTheProgramOutlivesItsBus(t *testing.T) {
 		t.Run(fmt.Sprint("death ", n+1), func(t *testing.T) {
 			c, _, bus := started(t, running())
 			c.send(order{Flood: time.Second})
-			time.Sleep(time.Duration(n) * 130 * time.Millisecond) // somewhere in the flood
+			timetest.Pause(time.Duration(n)*130*time.Millisecond, "somewhere in the flood")
 			bus.Kill()
 			if got := c.says("unavailable", soon); !strings.Contains(got, "the session bus ended") {
 				t.Errorf("got %q, want the reason", got)
@@ -158,13 +159,12 @@ func TestTheProgramOutlivesItsBus(t *testing.T) {
 
 func TestABusThatDiesBeforeThereIsAPanelIsNoTrouble(t *testing.T) {
 	t.Parallel()
-	// Nothing tells when the program has come to wait for a panel: on a busy machine the bus dies before that, and then
-	// it is given longer.
+	// On a busy machine the bus dies before the program has come to wait for a panel, and then it is given longer.
 	for wait := 200 * time.Millisecond; wait < soon; wait *= 2 {
 		bus := dbustest.StartBus(t)
 		child := startChild(t, bus.Env())
 		child.show(running())
-		time.Sleep(wait)
+		timetest.Pause(wait, "nothing tells when the program has come to wait for a panel")
 		bus.Kill()
 		got := child.says("unavailable", soon)
 		child.ends(soon)
@@ -198,7 +198,7 @@ func TestEndingAtAnyMomentOfTheStartIsClean(t *testing.T) {
 	for n := range 20 {
 		child := startChild(t, bus.Env())
 		child.show(running())
-		time.Sleep(time.Duration(n) * time.Millisecond) // the whole start takes about ten
+		timetest.Pause(time.Duration(n)*time.Millisecond, "the whole start takes about ten")
 		child.ends(soon)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // A client that is attached outlives a restart of the daemon: it says what happened, and carries the conversation on.
@@ -126,7 +127,7 @@ func BenchmarkDeltaToTerminal(b *testing.B) {
 		term.sees("begin")
 		var times []time.Duration
 		for i := range pieces {
-			time.Sleep(time.Duration(3+i*7%60) * time.Millisecond) // models are no clocks
+			timetest.Pause(time.Duration(3+i*7%60)*time.Millisecond, "models are no clocks")
 			begun := time.Now()
 			next <- struct{}{}
 			term.sees(fmt.Sprintf("piece%d.", i))

@@ -359,7 +359,7 @@ func (u *user) kill() {
 	if err := syscall.Kill(u.pid, syscall.SIGKILL); err != nil {
 		u.t.Fatal(err)
 	}
-	if !gone(u.pid, patience) {
+	if !gone(u.pid) {
 		u.t.Fatalf("pid %d does not die", u.pid)
 	}
 }

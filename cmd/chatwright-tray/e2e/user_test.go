@@ -13,10 +13,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"chatwright.dev/tray/server/client"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // binaries is the folder of the program under test, for as long as the tests run.
@@ -141,7 +141,7 @@ func (u *user) stop() {
 	if got.code != 0 {
 		u.t.Errorf("stop: exit %d, %s", got.code, got.stderr)
 	}
-	if !gone(u.pid, patience) {
+	if !gone(u.pid) {
 		_ = syscall.Kill(u.pid, syscall.SIGKILL)
 		u.t.Errorf("the daemon (pid %d) did not end when it was asked to: it was killed", u.pid)
 	}
@@ -151,17 +151,16 @@ func (u *user) stop() {
 	}
 }
 
-// gone waits for a process to be gone.
-func gone(pid int, within time.Duration) bool {
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if syscall.Kill(pid, 0) != nil {
-			return true
+// gone waits for a process to be gone and reports whether it is.
+func gone(pid int) bool {
+	_, gone := timetest.Within(patience, func() (string, bool) {
+		if err := syscall.Kill(pid, 0); err != nil {
+			return "", true
 		}
-		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(state), ") Z ") {
-			return true // a zombie: somebody else is to wait for it
-		}
-	}
-	return false
+		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return string(state), strings.Contains(string(state), ") Z ") // a zombie: somebody else is to wait for it
+	})
+	return gone
 }
 
 // upstream adds a named upstream.

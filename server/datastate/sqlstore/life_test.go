@@ -18,6 +18,7 @@ import (
 	"chatwright.dev/tray/server/datastate/sqlstore"
 	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/servertest/dbtest"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 const oneTable = `{from: {name: t}}`
@@ -78,15 +79,13 @@ func awaitBusy(t *testing.T, e engine) {
 	} else {
 		query += " AND query NOT LIKE '%pg_stat_activity%'"
 	}
-	for {
-		var n int
+	timetest.Until(t, "the slow query to run", func() (n int, running bool) {
+		t.Helper()
 		if err := e.db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-		if n > 0 {
-			return
-		}
-	}
+		return n, n > 0
+	})
 }
 
 // datastate.md: a statement timeout ends a slow query with its name.

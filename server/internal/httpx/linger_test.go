@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/internal/httpx"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // What is left of a body is never taken for the next request, however late it comes and however it is broken.
@@ -59,7 +60,7 @@ func TestTheRestOfABodyIsNoRequest(t *testing.T) {
 					t.Fatal(err)
 				}
 				if name == "a body that comes late" {
-					time.Sleep(700 * time.Millisecond)
+					timetest.Pause(700*time.Millisecond, "longer than the body is waited for")
 				}
 			}
 			fmt.Fprint(conn, c.later)

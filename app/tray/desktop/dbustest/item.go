@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 const (
@@ -91,10 +93,8 @@ func (p Pixmap) Bright() bool {
 // AwaitIcon waits for a picture of which ok is true.
 func (i *Item) AwaitIcon(t testing.TB, timeout time.Duration, what string, ok func(Pixmap) bool) {
 	t.Helper()
-	for end := time.Now().Add(timeout); !ok(i.Icon(t)); time.Sleep(10 * time.Millisecond) { // a pause between two looks
-		if time.Now().After(end) {
-			t.Fatalf("no icon within %v that is %s", timeout, what)
-		}
+	if _, found := timetest.Within(timeout, func() (Pixmap, bool) { icon := i.Icon(t); return icon, ok(icon) }); !found {
+		t.Fatalf("no icon within %v that is %s", timeout, what)
 	}
 }
 

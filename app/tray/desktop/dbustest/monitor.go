@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // Signal is one signal that crossed the bus.
@@ -81,15 +83,11 @@ func (m *Monitor) Signals() []Signal {
 // before the signal has reached the monitor.
 func (m *Monitor) First(t testing.TB, timeout time.Duration) Signal {
 	t.Helper()
-	for deadline := time.Now().Add(timeout); ; {
-		if signals := m.Signals(); len(signals) > 0 {
-			return signals[0]
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no signal came within %v", timeout)
-		}
-		time.Sleep(time.Millisecond)
+	signals, came := timetest.Within(timeout, func() ([]Signal, bool) { seen := m.Signals(); return seen, len(seen) > 0 })
+	if !came {
+		t.Fatalf("no signal came within %v", timeout)
 	}
+	return signals[0]
 }
 
 // Quiet waits until no signal has come for a while.
