@@ -166,7 +166,7 @@ func TestOpeningTheMenuLooksForADeadUpstreamAgain(t *testing.T) {
 	l.awaitMenu("Use the demo model")
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		t.Skipf("the port was taken meanwhile: %v", err)
+		t.Fatal(err)
 	}
 	model := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"object":"list","data":[]}`))

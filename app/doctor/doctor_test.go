@@ -18,6 +18,7 @@ import (
 	"chatwright.dev/tray/app/paths"
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/upstream"
 )
 
@@ -54,7 +55,7 @@ func listen(t *testing.T, address string) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
-		t.Skipf("this machine has no %s: %v", address, err)
+		servertest.Missing(t, "this machine has no "+address+": "+err.Error())
 	}
 	t.Cleanup(func() { _ = ln.Close() })
 	return ln

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
 )
 
 // fakeOllama is a model server on the real port of Ollama, where the program as it is shipped looks; the test is skipped
@@ -16,7 +17,7 @@ func fakeOllama(t *testing.T, answer string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:11434")
 	if err != nil {
-		t.Skipf("the port of Ollama is taken on this machine, so nothing can stand for it: %v", err)
+		servertest.Missing(t, "the port of Ollama is taken on this machine, so nothing can stand for it: "+err.Error())
 	}
 	answers := map[string]string{
 		"/api/version": `{"version":"0.12.3"}`, "/api/tags": `{"models":[{"name":"m","size":1}]}`, "/v1/models": `{"data":[{"id":"m"}]}`,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/servertest/timetest"
 )
 
@@ -190,7 +191,7 @@ func TestStateFolderThatIsNotUTF8(t *testing.T) {
 	u := newUser(t)
 	folder := u.home + "/\xff\xfe"
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Skipf("this file system takes only UTF-8: %v", err)
+		servertest.Missing(t, "this file system takes only UTF-8: "+err.Error())
 	}
 	u.env = append(u.env, "CHATWRIGHT_HOME="+folder)
 	if got := u.run("start"); got.code != exitOK {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/studio/studiotest"
 )
 
@@ -20,13 +18,7 @@ func TestAFullDiskKeepsTheOldStudio(t *testing.T) {
 	release.Publish("1.0.0", old)
 	u := newUser(t, "CHATWRIGHT_SERVER_UI=true", "CHATWRIGHT_SERVER_UI_URL="+release.URL)
 	cache := filepath.Join(u.home, "c", "ui")
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("tmpfs", cache, "tmpfs", 0, "size=8m,mode=0700"); err != nil {
-		t.Skipf("this test mounts a small disk, which only root may: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(cache, unix.MNT_DETACH) })
+	servertest.SmallDisk(t, cache, "8m")
 	c := u.launch("--headless")
 	c.awaitStatus("the first copy", servesStudio("1.0.0"))
 

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"chatwright.dev/tray/server/control"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/session"
 )
 
@@ -18,10 +17,7 @@ import (
 // they see what they missed.
 func TestFollowersAreToldThatTheDiskIsFull(t *testing.T) {
 	folder := t.TempDir()
-	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=256k,mode=0700"); err != nil {
-		t.Skipf("this test mounts a small disk, which only root may: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
+	servertest.SmallDisk(t, folder, "256k")
 	begun, full := make(chan struct{}), make(chan struct{})
 	m, err := session.Open(session.Config{Dir: filepath.Join(folder, "s"), Model: model(
 		func(ctx context.Context, _ session.ModelRequest, emit func(session.Delta)) (session.ModelResult, error) {

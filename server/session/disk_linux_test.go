@@ -11,6 +11,7 @@ import (
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/protocol"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/session"
 )
 
@@ -18,10 +19,7 @@ import (
 func disk(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := unix.Mount("tmpfs", folder, "tmpfs", 0, "size=512k,mode=0700"); err != nil {
-		t.Skipf("this test mounts a small disk, which only root may: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
+	servertest.SmallDisk(t, folder, "512k")
 	return folder
 }
 

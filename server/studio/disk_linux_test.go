@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"chatwright.dev/tray/server/hint"
+	"chatwright.dev/tray/server/servertest"
 	"chatwright.dev/tray/server/studio"
 )
 
@@ -18,14 +19,7 @@ import (
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skip("mounting a small disk: " + err.Error())
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmounting: %v", err)
-		}
-	})
+	servertest.SmallDisk(t, dir, size)
 	return dir
 }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"chatwright.dev/tray/server/protocol"
 	"chatwright.dev/tray/server/servertest"
 )
@@ -21,13 +19,7 @@ func TestAFullDisk(t *testing.T) {
 	}, "plain": scenarios()["plain"]})
 	u := newUser(t)
 	records := filepath.Join(u.home, "state", "chatwright", "sessions")
-	if err := os.MkdirAll(records, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("tmpfs", records, "tmpfs", 0, "size=256k,mode=0700"); err != nil {
-		t.Skipf("this test mounts a small disk, which only root may: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(records, unix.MNT_DETACH) })
+	servertest.SmallDisk(t, records, "256k")
 	u.start()
 	u.upstream("steps", provider.BaseURL("steps"))
 	id := u.session("steps")

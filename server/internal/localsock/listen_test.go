@@ -17,6 +17,7 @@ import (
 
 	"chatwright.dev/tray/server/hint"
 	"chatwright.dev/tray/server/internal/localsock"
+	"chatwright.dev/tray/server/servertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -124,7 +125,7 @@ func TestFolderThatIsNotOursAloneIsRefused(t *testing.T) {
 	})
 	t.Run("another user's", func(t *testing.T) {
 		if os.Geteuid() != 0 {
-			t.Skip("only root can give a folder away")
+			servertest.Missing(t, "only root can give a folder away")
 		}
 		dir := folder(t)
 		sub := filepath.Join(dir, "run")

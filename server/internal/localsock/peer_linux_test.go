@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"chatwright.dev/tray/server/servertest"
 )
 
 // security.md 10, with a real peer of another uid: one that has come past the folder (as a process with the right
 // capability would) is still turned away by the kernel's word for who it is.
 func TestRealPeerOfAnotherUserIsTurnedAway(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else for a moment")
+		servertest.Missing(t, "only root can be somebody else for a moment")
 	}
 	path := filepath.Join(folder(t), "control.sock")
 	ln := listen(t, path)
