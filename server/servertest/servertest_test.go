@@ -2,10 +2,13 @@ package servertest_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -186,5 +189,21 @@ func TestPicturesMakesTheirFolder(t *testing.T) {
 	t.Setenv("CHATWRIGHT_SCREENSHOTS", "")
 	if info, err := os.Stat(servertest.Pictures(t)); err != nil || !info.IsDir() {
 		t.Errorf("without it there is no folder: %v", err)
+	}
+}
+
+func TestAsNobodyAModeOfAFileApplies(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing there")
+	}
+	if servertest.AsNobody(t) {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "locked")
+	if err := os.WriteFile(path, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(path); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("reading what nobody may read: got %v, want it refused", err)
 	}
 }

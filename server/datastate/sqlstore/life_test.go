@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -357,30 +356,8 @@ func names(t *testing.T, folder string) string {
 // readAsNobody runs this test binary as a user to whom modes apply: to root none do.
 func readAsNobody(t *testing.T, path string) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []string{self, "-test.run=^TestReadAsAnotherUser$", "-test.v"}
-	if os.Geteuid() == 0 {
-		binary, err := os.ReadFile(self) // where nobody can reach it
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder, err := os.MkdirTemp("", "cw")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(folder)
-		args[0] = filepath.Join(folder, "reader")
-		if err := errors.Join(os.Chmod(folder, 0o755), os.WriteFile(args[0], binary, 0o755)); err != nil {
-			t.Fatal(err)
-		}
-		args = append([]string{servertest.Need(t, "setpriv", "util-linux"), "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"}, args...)
-	}
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), readerVariable+"="+path, "CHATWRIGHT_TESTS=")
-	cmd.Dir = "/"
+	cmd := servertest.Nobody(t, "-test.run=^TestReadAsAnotherUser$", "-test.v")
+	cmd.Env = append(cmd.Env, readerVariable+"="+path, "CHATWRIGHT_TESTS=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
