@@ -26,12 +26,12 @@ func (mariadb) find(t testing.TB) (initialise, serve string) {
 }
 
 func (mariadb) initialise(program, folder string) []string {
-	return []string{program, "--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--skip-test-db",
+	return []string{program, "--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--tmpdir=" + folder, "--skip-test-db",
 		"--auth-root-authentication-method=normal", "--skip-name-resolve"}
 }
 
 func (mariadb) serve(program, folder string) []string {
-	return []string{program, "--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--skip-networking",
+	return []string{program, "--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--tmpdir=" + folder, "--skip-networking",
 		"--socket=" + socket(folder), "--pid-file=" + filepath.Join(folder, "pid"), "--innodb-flush-log-at-trx-commit=2",
 		"--innodb-buffer-pool-size=128M", "--skip-log-bin", "--skip-name-resolve", "--character-set-server=utf8mb4",
 		"--collation-server=utf8mb4_bin", "--max-connections=120"}
