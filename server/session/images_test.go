@@ -32,6 +32,9 @@ func TestImagesReachTheModelAndNotTheFollowers(t *testing.T) {
 	f.until(t, protocol.EventTurnCompleted)
 	say(t, s, "and now?")
 	f.until(t, protocol.EventTurnCompleted)
+	if len(heard) != 2 {
+		t.Errorf("the model heard %d turns, want 2", len(heard))
+	}
 	for i, messages := range heard {
 		if images := messages[0].Images; len(images) != 1 || string(images[0].Data) != string(data) {
 			t.Errorf("turn %d: the model did not see the picture", i+1)
