@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"bufio"
 	"fmt"
 	"io"
@@ -58,7 +59,10 @@ type answer struct {
 // ask sends one request to r. The headers come in pairs; Host sets the request's host.
 func ask(t *testing.T, r *servertest.Running, method, path, body string, headers ...string) answer {
 	t.Helper()
-	req, err := http.NewRequest(method, r.URL+path, strings.NewReader(body))
+	// An answer that goes on for ever is one that was to be refused: that fails the test, and no more than it.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, r.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
