@@ -1,8 +1,8 @@
 package server_test
 
 import (
-	"context"
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"maps"
