@@ -158,6 +158,32 @@ func TestWhatWasUsedLastComesBeforeWhatIsFound(t *testing.T) {
 	run(func(l *living) { l.awaitMenu("In use: The only model server found") })
 }
 
+// A call does not wait for the look: until that is over it goes where calls went last.
+func TestACallBeforeTheLookGoesWhereTheLastOneWent(t *testing.T) {
+	m, where := &machine{}, pathsIn(t)
+	m.put(1234, lmStudioServer(t))
+	first := liveOn(t, m, func(c *Config) { c.Paths = where })
+	first.awaitMenu("In use: The only model server found")
+	if err := first.client().UseUpstream(t.Context(), "lmstudio"); err != nil {
+		t.Fatal(err)
+	}
+	first.awaitMenu("In use: Chosen")
+	first.end()
+	err := <-first.ended
+	if first.ended <- nil; err != nil {
+		t.Fatal(err)
+	}
+	look := make(chan struct{})
+	l := liveOn(t, m, func(c *Config) {
+		c.Paths = where
+		c.Detect.Address = func(port int) string { <-look; return m.address(port) }
+	})
+	defer close(look)
+	if _, body := l.ask(`{"model":"m"}`); !strings.Contains(body, "by LM Studio") {
+		t.Errorf("got %s", body)
+	}
+}
+
 // With nothing there the default is shown as not reachable and the demo offered; a look finds what was started since.
 func TestALookFindsWhatWasStartedSince(t *testing.T) {
 	m := &machine{}
