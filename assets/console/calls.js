@@ -109,22 +109,22 @@ export class Room {
 			clearTimeout(timer)
 			this.#begin()
 		}
-		for (const name of ['model', 'status', 'verdict']) byId(`filter-${name}`).addEventListener('change', now)
-		byId('filter-text').addEventListener('input', () => {
+		for (const name of ['model', 'status', 'verdict']) byId(`filter-${name}`).onchange = now
+		byId('filter-text').oninput = () => {
 			clearTimeout(timer)
 			timer = setTimeout(now, typing)
-		})
-		byId('filter-none').addEventListener('click', () => {
+		}
+		byId('filter-none').onclick = () => {
 			for (const name of ['model', 'status', 'verdict', 'text']) byId(`filter-${name}`).value = ''
 			now()
 			byId('filter-text').focus()
-		})
+		}
 		byId('capture-mode').onchange = ({ target }) => this.#app.capture.set(target.value)
 		byId('capture-forget').onclick = () => this.#app.capture.set(byId('capture-mode').value, true)
-		page.addEventListener('keydown', (event) => {
+		page.onkeydown = (event) => {
 			if (event.key === 'Escape' && !byId('call-detail').hidden) this.#close()
 			if (event.key === 'Enter' && event.target === byId('calls-grid') && this.#rows.active >= 0) byId('call-detail').focus()
-		})
+		}
 	}
 
 	#pick(index) {
@@ -195,7 +195,7 @@ function newRow() {
 		row.append(row.cells[name])
 	}
 	row.cells.time.append(h('time'))
-	row.cells.verdict.append(mark('mark'))
+	row.cells.verdict.append(mark())
 	return row
 }
 

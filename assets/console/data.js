@@ -29,21 +29,21 @@ export class Room {
 		page.append(...parts())
 		this.#fillChoices()
 		byId('data-run').onclick = () => this.#run()
-		byId('data-query').addEventListener('keydown', (event) => {
+		byId('data-query').onkeydown = (event) => {
 			if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
 				event.preventDefault()
 				this.#run()
 			}
-		})
+		}
 		byId('data-query').oninput = () => this.#written()
 		byId('data-expect').onchange = () => this.#written()
-		byId('data-example').addEventListener('change', ({ target }) => {
+		byId('data-example').onchange = ({ target }) => {
 			byId('data-query').value = dataExamples[target.value].query
 			byId('data-params').value = dataExamples[target.value].params ?? ''
 			target.value = ''
 			this.#written()
 			byId('data-query').focus()
-		})
+		}
 		byId('data-holder').onchange = () => this.#showReach()
 		byId('data-query').value = sessionStorage.getItem(keep) ?? dataExamples[0].query
 		this.#written()
@@ -70,7 +70,7 @@ export class Room {
 	#fillChoices() {
 		for (const [i, { name }] of dataExamples.entries()) byId('data-example').append(option(String(i), name))
 		setOptions(byId('data-expect'), Object.entries(dataTexts.expectations))
-		byId('data-verdict').append(mark('mark'))
+		byId('data-verdict').append(mark())
 		setMark(byId('data-verdict').firstElementChild, dataVerdicts.notYet)
 	}
 
@@ -183,7 +183,7 @@ function showValue(cell, value) {
 
 function parts() {
 	const field = (text, node, className = '') => h(`label${className}`, h('span.muted', text), node)
-	const reach = mark('mark')
+	const reach = mark()
 	reach.id = 'data-reach'
 	const example = h('select#data-example', h('option', { value: '', disabled: true, selected: true, hidden: true }, texts.dataChoose))
 	const query = h('textarea#data-query', { rows: 10, spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', label: texts.dataQuery })

@@ -2,7 +2,7 @@
 
 import { read, save } from './actions.js'
 import { copyButton } from './copy.js'
-import { byId, h, mark, setMark, setText, setTitle, setValue } from './dom.js'
+import { byId, h, setText, setValue, showMark } from './dom.js'
 import { baseURL, bytes, duration, grouped, microseconds, parseTime, speed, wholeTime } from './format.js'
 import { callsTexts, captureTexts, curlOf, detailTexts, neverReached, texts, verdictUnknown, verdicts } from './texts.js'
 
@@ -24,13 +24,11 @@ export class Detail {
 		this.#call = call
 		this.#asked = ''
 		if (!call) return
-		const verdict = mark('mark')
-		setMark(verdict, verdicts[call.verdict] ?? verdictUnknown)
 		const close = h('button.square', { label: detailTexts.close, title: detailTexts.close, onclick: this.#close }, '×')
 		this.#pane.replaceChildren(
 			h('div.head', h('h2.clip', { title: call.model ?? '' }, call.model || texts.unknown), h('div.beside', close)),
 			h('div.detail-body', { tabIndex: 0, role: 'group', label: callsTexts.detail },
-				h('p', verdict),
+				h('p', showMark(verdicts[call.verdict] ?? verdictUnknown)),
 				verdicts[call.verdict]?.why ? h('p.muted', verdicts[call.verdict].why) : null,
 				call.error ? h('p.error-text', call.error) : null,
 				...timings(call), facts(call), h('div.said-pair', { id: 'call-content' })))
@@ -106,6 +104,12 @@ function partsOf(call) {
 	}
 }
 
+function pair(value, why, ...name) {
+	const dd = h('dd', { title: why })
+	setValue(dd, value)
+	return h('div', h('dt', ...name), dd)
+}
+
 function timings(call) {
 	const parts = partsOf(call)
 	const shown = { queue: duration(parts.queue), first: duration(parts.first), writing: duration(parts.writing), overhead: microseconds(parts.overhead) }
@@ -119,10 +123,7 @@ function timings(call) {
 	if (bar.childElementCount === 0) bar.append(h('span.whole'))
 	const list = h('dl.pairs#call-timings')
 	for (const [name, value] of Object.entries(shown)) {
-		const dd = h('dd')
-		setValue(dd, value)
-		setTitle(dd, value === null ? detailTexts.unknown[name] : '')
-		list.append(h('div', h('dt', h(`i.swatch.${name}`, { 'aria-hidden': 'true' }), detailTexts.timings[name]), dd))
+		list.append(pair(value, value === null ? detailTexts.unknown[name] : '', h(`i.swatch.${name}`, { 'aria-hidden': 'true' }), detailTexts.timings[name]))
 	}
 	return [h('h3', detailTexts.took(duration(call.latencyMs))), bar, list]
 }
@@ -146,10 +147,7 @@ function facts(call) {
 	}
 	const list = h('dl.pairs#call-facts')
 	for (const [name, value] of Object.entries(values)) {
-		if (value === undefined) continue // it says nothing about this call
-		const dd = h('dd')
-		setValue(dd, value)
-		list.append(h('div', h('dt', detailTexts.facts[name]), dd))
+		if (value !== undefined) list.append(pair(value, '', detailTexts.facts[name])) // else it says nothing about this call
 	}
 	return list
 }

@@ -42,8 +42,8 @@ export function setMark(of, { word, shape, tone, why = '' }) {
 	setTitle(node, why)
 }
 
-export function mark(className) {
-	return h(`span.${className}`, h('i.shape', { 'aria-hidden': 'true' }), h('span.word'))
+export function mark() {
+	return h('span.mark', h('i.shape', { 'aria-hidden': 'true' }), h('span.word'))
 }
 
 // label fills in the words that index.html names.
@@ -70,8 +70,8 @@ export function h(name, props, ...children) {
 	return node
 }
 
-export function showMark(drawn, className = 'mark') {
-	const node = mark(className)
+export function showMark(drawn) {
+	const node = mark()
 	setMark(node, drawn)
 	return node
 }

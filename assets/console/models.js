@@ -117,7 +117,7 @@ function newRow() {
 		cells[name] = h(`td.${name}`, { role: 'cell', 'data-head': text })
 		row.append(cells[name])
 	}
-	cells.state.append(mark('mark'))
+	cells.state.append(mark())
 	cells.latency.append(h('span.figure'), drawing('histogram'))
 	cells.speed.append(h('span.figure'), drawing('sparkline'))
 	return { row, cells }

@@ -2,7 +2,7 @@
 
 import { read } from './actions.js'
 import { copyButton } from './copy.js'
-import { byId, h, mark, panel, setMark, setText, setTitle, setValue, show } from './dom.js'
+import { byId, h, mark, panel, setMark, setText, setTitle, setValue, show, showMark } from './dom.js'
 import { baseURL, clockOf, count, duration, grouped, parseTime, share, shortTime, speed, wholeTime } from './format.js'
 import { Models } from './models.js'
 import { modelToTry } from './sample.js'
@@ -101,11 +101,7 @@ export class Room {
 		]
 		const drawing = h('canvas#timeline', { role: 'img', label: timelineTexts.title })
 		const area = h('div.timeline#timeline-area', { tabIndex: 0, role: 'group', label: timelineTexts.keys, title: '' }, drawing)
-		const legend = h('ul.legend#timeline-legend', ...timelineTexts.legend.map((drawn) => {
-			const item = mark('mark')
-			setMark(item, drawn)
-			return h('li', item)
-		}))
+		const legend = h('ul.legend#timeline-legend', ...timelineTexts.legend.map((drawn) => h('li', showMark(drawn))))
 		return panel('timeline-panel', timelineTexts.title, tools, area, h('div.readout', legend, h('p#timeline-call', { hidden: true })))
 	}
 
@@ -121,7 +117,7 @@ export class Room {
 		byId('timeline-pause').onclick = () => this.#turn(() => line.pause())
 		byId('timeline-in').onclick = () => this.#turn(() => line.zoom(1))
 		byId('timeline-out').onclick = () => this.#turn(() => line.zoom(-1))
-		area.addEventListener('keydown', (event) => {
+		area.onkeydown = (event) => {
 			const does = {
 				ArrowLeft: () => line.step(-1), ArrowRight: () => line.step(1),
 				'+': () => line.zoom(1), '=': () => line.zoom(1), '-': () => line.zoom(-1), ' ': () => line.pause(),
@@ -130,8 +126,8 @@ export class Room {
 			if (!does || event.ctrlKey || event.metaKey || event.altKey) return
 			event.preventDefault()
 			this.#turn(does)
-		})
-		area.addEventListener('click', () => this.#goTo(line.picked))
+		}
+		area.onclick = () => this.#goTo(line.picked)
 		this.#turn(() => {})
 	}
 
@@ -156,8 +152,7 @@ export class Room {
 		byId('timeline-area').classList.toggle('over', Boolean(point))
 		if (!point) return
 		const { call } = point
-		const drawn = showMarkOf(call)
-		line.replaceChildren(drawn, timelineTexts.call(clockOf(new Date(point.end)), call.model || texts.unknown,
+		line.replaceChildren(showMark(verdicts[call.verdict] ?? verdictUnknown), timelineTexts.call(clockOf(new Date(point.end)), call.model || texts.unknown,
 			[duration(call.latencyMs), call.firstTokenMs === undefined ? null : timelineTexts.first(duration(call.firstTokenMs)),
 				call.usageKnown ? timelineTexts.tokens(call.completionTokens ?? 0) : null, speed(call.tokensPerSecond), call.error].filter(Boolean)))
 		// Only what the arrow keys picked is read out.
@@ -185,14 +180,8 @@ export class Room {
 	}
 }
 
-function showMarkOf(call) {
-	const node = mark('mark')
-	setMark(node, verdicts[call.verdict] ?? verdictUnknown)
-	return node
-}
-
 function facts() {
-	const reach = mark('mark')
+	const reach = mark()
 	reach.id = 'reach'
 	const fact = (name, ...children) => h('div', h('dt', name), h('dd', ...children))
 	return h('section.panel', { label: texts.overview }, h('dl.facts', null,

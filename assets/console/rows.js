@@ -24,11 +24,11 @@ export class Rows {
 		box.append(this.#all)
 		box.addEventListener('scroll', () => this.#soon(), { passive: true })
 		new ResizeObserver(() => this.#soon()).observe(box)
-		box.addEventListener('keydown', (event) => this.#key(event))
-		this.#window.addEventListener('click', (event) => {
+		box.onkeydown = (event) => this.#key(event)
+		this.#window.onclick = (event) => {
 			const row = this.#rows.indexOf(event.target.closest('[role="row"]'))
 			if (row >= 0) this.pick(this.#first + row)
-		})
+		}
 	}
 
 	get active() {

@@ -89,7 +89,7 @@ export class Room {
 		let known = this.#rows.get(id)
 		if (!known) {
 			const title = h('span.clip')
-			const state = mark('mark')
+			const state = mark()
 			const about = h('span.muted.clip')
 			const link = h('a', { href: `#/sessions/${encodeURIComponent(id)}` }, h('span.line', title, state), about)
 			known = { row: h('li', link), link, title, state, about }

@@ -22,10 +22,10 @@ export function follow(url, { onStatus, onCalls, onLost }) {
 		source = new EventSource(url)
 		source.addEventListener('status', (event) => onStatus(JSON.parse(event.data)))
 		source.addEventListener('calls', (event) => onCalls(JSON.parse(event.data)))
-		source.addEventListener('error', () => {
+		source.onerror = () => {
 			onLost()
 			if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, again)
-		})
+		}
 	}
 
 	document.addEventListener('visibilitychange', () => {

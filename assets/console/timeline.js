@@ -106,13 +106,12 @@ export class Timeline {
 
 	#listen() {
 		let from = null // where a drag began: {x, right}
-		const place = (event) => event.clientX - this.#canvas.getBoundingClientRect().left
-		this.#canvas.addEventListener('pointerdown', (event) => {
-			from = { x: place(event), right: this.#right() }
+		this.#canvas.onpointerdown = (event) => {
+			from = { x: event.offsetX, right: this.#right() }
 			this.#canvas.setPointerCapture(event.pointerId)
-		})
-		this.#canvas.addEventListener('pointermove', (event) => {
-			const x = place(event)
+		}
+		this.#canvas.onpointermove = (event) => {
+			const x = event.offsetX
 			if (from && Math.abs(x - from.x) > 4) {
 				const moved = from.right - ((x - from.x) / this.#inner()) * this.span
 				this.#fixed = Math.min(Date.now(), moved)
@@ -120,17 +119,17 @@ export class Timeline {
 				this.#soon()
 				return
 			}
-			this.#pick(this.#nearest(x, event.clientY - this.#canvas.getBoundingClientRect().top))
-		})
-		this.#canvas.addEventListener('pointerup', () => (from = null))
-		this.#canvas.addEventListener('pointercancel', () => (from = null))
-		this.#canvas.addEventListener('pointerleave', () => this.#pick(null))
-		this.#canvas.addEventListener('wheel', (event) => {
+			this.#pick(this.#nearest(x, event.offsetY))
+		}
+		this.#canvas.onpointerup = () => (from = null)
+		this.#canvas.onpointercancel = () => (from = null)
+		this.#canvas.onpointerleave = () => this.#pick(null)
+		this.#canvas.onwheel = (event) => {
 			if (!event.ctrlKey && !event.metaKey) return // scrolling the page is the commoner wish
 			event.preventDefault()
 			this.zoom(event.deltaY < 0 ? 1 : -1)
 			this.#onPick(this.#picked, false)
-		}, { passive: false })
+		}
 	}
 
 	#pick(point) {

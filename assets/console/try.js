@@ -54,11 +54,11 @@ export class Room {
 		byId('try-send').onclick = () => (this.#running ? this.#running.abort() : this.#send())
 		byId('try-clear').onclick = () => this.#clear()
 		byId('try-json').onchange = ({ target }) => show('try-schema-field', target.checked)
-		byId('try-text').addEventListener('keydown', (event) => {
+		byId('try-text').onkeydown = (event) => {
 			if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
 			event.preventDefault()
 			if (!this.#running) this.#send()
-		})
+		}
 	}
 
 	#clear() {
