@@ -187,20 +187,17 @@ func TestModelServersAreLookedForAfterSleepOnly(t *testing.T) {
 				if c.ask {
 					s.Look()
 				}
-				time.Sleep(24 * time.Hour) // fake time
-				synctest.Wait()
+				timetest.Pass(24 * time.Hour)
 				awake := looks.Load()
 				if (awake == 1) != c.ask || awake > 1 {
 					t.Errorf("looks in a day awake: got %d, want only what was asked for", awake)
 				}
 				slept.Store(int64(8 * time.Hour))
-				time.Sleep(2 * wakePeriod)
-				synctest.Wait()
+				timetest.Pass(2 * wakePeriod)
 				if got := looks.Load(); got != c.want {
 					t.Errorf("looks after a night's sleep: got %d, want %d", got, c.want)
 				}
-				time.Sleep(24 * time.Hour)
-				synctest.Wait()
+				timetest.Pass(24 * time.Hour)
 				if got := looks.Load(); got != c.want {
 					t.Errorf("looks in the day after: got %d more", got-c.want)
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"chatwright.dev/tray/server/cassette"
+	"chatwright.dev/tray/server/servertest/timetest"
 )
 
 // packer packs what is written, up to each Flush.
@@ -169,7 +170,7 @@ func (p *piecewise) Read(to []byte) (int, error) {
 	if len(p.pieces) == 0 {
 		return 0, io.EOF
 	}
-	time.Sleep(p.pause) // fake time, where there is any
+	timetest.Pause(p.pause, "a server that takes its time between two pieces")
 	n := copy(to, p.pieces[0])
 	if p.pieces[0] = p.pieces[0][n:]; p.pieces[0] == "" {
 		p.pieces = p.pieces[1:]

@@ -93,17 +93,15 @@ func (m *Monitor) First(t testing.TB, timeout time.Duration) Signal {
 // Quiet waits until no signal has come for a while.
 func (m *Monitor) Quiet(t testing.TB, while, timeout time.Duration) {
 	t.Helper()
-	for began := time.Now(); ; time.Sleep(while / 20) { // a pause between two looks
+	began := time.Now()
+	if _, quiet := timetest.Within(timeout, func() (time.Time, bool) {
 		last := began
 		if signals := m.Signals(); len(signals) > 0 && signals[len(signals)-1].At.After(began) {
 			last = signals[len(signals)-1].At
 		}
-		switch {
-		case time.Since(last) >= while:
-			return
-		case time.Since(began) > timeout:
-			t.Fatalf("signals did not pause for %v within %v", while, timeout)
-		}
+		return last, time.Since(last) >= while
+	}); !quiet {
+		t.Fatalf("signals did not pause for %v within %v", while, timeout)
 	}
 }
 
