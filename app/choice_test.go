@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -231,6 +232,27 @@ func TestUpstreamThatIsInUseOrAlwaysThereIsNotRemoved(t *testing.T) {
 	_, err := c.CreateSession(t.Context(), protocol.CreateSessionRequest{Workspace: t.TempDir(), Upstream: "none"})
 	if answer, ok := errors.AsType[*client.Error](err); !ok || answer.Code != protocol.CodeInvalidInput {
 		t.Errorf("a session with an upstream that is not there: got %v", err)
+	}
+}
+
+func TestTheCompanionItselfIsNoUpstream(t *testing.T) {
+	l := live(t, func(*Config) {})
+	c := l.client()
+	_, port, err := net.SplitHostPort(l.discovery().Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{
+		"http://127.0.0.1:" + port + "/v1", "http://localhost:" + port, "http://chatwright.localhost:" + port + "/v1", "http://0.0.0.0:" + port + "/v1",
+	} {
+		_, err := c.PutUpstream(t.Context(), "me", protocol.PutUpstreamRequest{BaseURL: base})
+		answer, ok := errors.AsType[*client.Error](err)
+		if !ok || answer.Code != protocol.CodeInvalidInput || !strings.Contains(answer.Message, "this companion itself") || hint.Of(err) == "" {
+			t.Errorf("%s: got %v, want it refused with a way out", base, err)
+		}
+	}
+	if _, err := c.Upstream(t.Context(), "me"); err == nil {
+		t.Error("it was stored")
 	}
 }
 

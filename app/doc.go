@@ -30,7 +30,8 @@
 // The way to the upstream. upstream.go asks it at start, after the machine slept and when somebody looks; every
 // recorded call tells as well. memory.go keeps when each upstream last answered.
 //
-// Which upstream. choice.go holds the configured one, the demo model and the named ones, and which of them is in use.
+// Which upstream. choice.go holds the configured one, the demo model and the named ones (named.go), and which of them
+// is in use.
 //
 // A turn of a session. Package session asks its Model, which is turns.go: it finds the upstream by name and goes through
 // a proxy of the app's own (the engine), made like the server's and with the same books. sessions.go holds the rest.
